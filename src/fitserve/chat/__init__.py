@@ -1,0 +1,1 @@
+"""A conversation without a page: turns, pictures, streaming."""

@@ -1,0 +1,54 @@
+"""The `fitserve` command: verbs are loaded when they are used, failures are told once, here."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import NoReturn
+
+import click
+
+from fitserve.text import choose_language, tr
+
+VERBS: dict[str, str] = {  # in the order of a first day; each module has a `command`
+}
+
+
+class Verbs(click.Group):
+    """A group that imports a verb's module only when the verb is used; `--help` reads the one-line helps from texts."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        module = VERBS.get(cmd_name) or {"_run": "internal_run", "_page": "internal_page"}.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(f"fitserve.cli.{module}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section(tr("help.commands")):
+            formatter.write_dl([(verb, tr(f"help.{verb.replace('-', '_')}")) for verb in VERBS])
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option(
+    "--lang",
+    type=click.Choice(["auto", "en", "zh"]),
+    default="auto",
+    expose_value=False,
+    is_eager=True,
+    callback=lambda _ctx, _param, value: choose_language(value),
+    help="en, zh or auto",
+)
+@click.version_option(package_name="fitserve")
+def app() -> None:
+    """Put a quantized vision-language model on the GPUs you have, and keep it there."""
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with the code that the design's table gives."""
+    from fitserve.cli.failure import told
+
+    sys.exit(told(app))

@@ -1,0 +1,1 @@
+"""What is wrong and what to change."""

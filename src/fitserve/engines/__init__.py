@@ -1,0 +1,1 @@
+"""How an engine is found, installed and started."""

@@ -1,0 +1,1 @@
+"""What there is: the model, the GPUs, the host, the engine's version."""

@@ -1,0 +1,1 @@
+"""What happened: log events, metrics, probes, the run record."""

@@ -1,0 +1,1 @@
+"""What to run: settings and the ledger that says why they fit."""

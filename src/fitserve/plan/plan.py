@@ -1,0 +1,104 @@
+"""The plan: settings, the ledger that says why they fit, reasons, and what was refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from fitserve.facts.engine import EngineFacts
+from fitserve.facts.model import ModelFacts
+from fitserve.plan.settings import Settings
+
+SCHEMA_VERSION = 1
+
+
+class Basis(StrEnum):
+    """How well a ledger row is known."""
+
+    EXACT = "exact"
+    CALIBRATED = "calibrated"
+    BOUND = "bound"
+    UNKNOWN = "unknown"
+
+
+class Verdict(StrEnum):
+    """`fits` holds at the high end of every interval, `tight` only at the low end."""
+
+    FITS = "fits"
+    TIGHT = "tight"
+    DOES_NOT_FIT = "does_not_fit"
+
+
+class CheckState(StrEnum):
+    """A check that could not run is `unknown`, never `ok`."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """Bytes of one rank for one item, as an interval. None where the basis is unknown."""
+
+    item: str
+    low: int | None
+    expected: int | None
+    high: int | None
+    basis: Basis
+    note: str = ""
+    transient: bool = False  # can kill a start, but is given back
+
+
+@dataclass(frozen=True)
+class KvPlan:
+    """The KV cache as vLLM will size and print it."""
+
+    block_tokens: int
+    bytes_per_block: int
+    blocks: int
+    blocks_per_request: int
+    tokens: int
+    concurrency: float
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An alternative that was weighed and refused, with the reason in the reader's language."""
+
+    settings: dict[str, object]
+    why: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """One named check of a plan or of the machine."""
+
+    name: str
+    state: CheckState
+    detail: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to run, and why it fits. `kv` is None where the architecture's cache is not known."""
+
+    verdict: Verdict
+    model: ModelFacts
+    engine: EngineFacts
+    settings: Settings
+    command: tuple[str, ...]  # argv with "python" in front; the engine puts its interpreter there
+    env: dict[str, str]
+    budget_bytes: int  # what one rank may use
+    ledger: tuple[LedgerRow, ...]
+    kv: KvPlan | None
+    reasons: tuple[str, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    checks: tuple[Check, ...] = ()
+    notes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def fits(self) -> bool:
+        """True for `fits` and `tight` alike."""
+        return self.verdict is not Verdict.DOES_NOT_FIT

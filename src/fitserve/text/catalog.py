@@ -1,0 +1,45 @@
+"""Keyed sentences: `tr("run.port_in_use", port=8000)` reads `port_in_use` of `en/run.toml` or `zh/run.toml`.
+
+A file is loaded when its first sentence is asked for, so that `--help` pays only for what it prints.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from functools import cache
+from pathlib import Path
+
+LANGUAGES = ("en", "zh")
+_chosen = ""
+
+
+def choose_language(language: str) -> None:
+    """Fix the language for this process: `en`, `zh`, or `auto` (from the environment)."""
+    global _chosen
+    _chosen = "" if language == "auto" else language
+
+
+def current_language() -> str:
+    """The language in force. `auto` follows FITSERVE_LANG, then LC_ALL, LC_MESSAGES, LANG."""
+    if _chosen:
+        return _chosen
+    for name in ("FITSERVE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        value = os.environ.get(name, "")
+        if value and value != "auto":
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+def tr(key: str, /, language: str | None = None, **values: object) -> str:
+    """The sentence for `key` ("area.name") with its placeholders filled. Raises KeyError for an unknown key."""
+    area, _, name = key.partition(".")
+    sentence = _area(language or current_language(), area)[name]
+    return sentence.format(**values) if values else sentence
+
+
+@cache
+def _area(language: str, area: str) -> dict[str, str]:
+    path = Path(__file__).parent / language / f"{area}.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    return {name: str(sentence) for name, sentence in table.items()}

@@ -1,0 +1,1 @@
+"""The chat page. It imports everything; nothing imports it."""

@@ -1,0 +1,30 @@
+"""Both languages say the same things: same files, same keys, same placeholders."""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from pathlib import Path
+
+import pytest
+
+TEXT = Path(__file__).parent.parent / "src" / "fitserve" / "text"
+AREAS = sorted({path.name for language in ("en", "zh") for path in (TEXT / language).glob("*.toml")})
+
+
+def fields(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_keys_and_placeholders_agree(area: str) -> None:
+    en, zh = (tomllib.loads((TEXT / language / area).read_text(encoding="utf-8")) for language in ("en", "zh"))
+    assert en.keys() == zh.keys()
+    assert {key: fields(en[key]) for key in en} == {key: fields(zh[key]) for key in zh}
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_chinese_is_chinese(area: str) -> None:
+    zh = tomllib.loads((TEXT / "zh" / area).read_text(encoding="utf-8"))
+    plain = [key for key, text in zh.items() if text.isascii() and any(c.isalpha() for c in text.replace("{", " "))]
+    assert len(plain) <= len(zh) // 3, plain
