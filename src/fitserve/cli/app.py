@@ -10,7 +10,18 @@ import click
 
 from fitserve.text import choose_language, tr
 
-VERBS: dict[str, str] = {  # in the order of a first day; each module has a `command`
+VERBS = {  # in the order of a first day; each module has a `command`
+    "inspect": "inspect",
+    "plan": "plan",
+    "up": "up",
+    "status": "status",
+    "logs": "logs",
+    "chat": "chat",
+    "page": "page",
+    "restart": "restart",
+    "down": "down",
+    "doctor": "doctor",
+    "engine": "engine",
 }
 
 
