@@ -1,0 +1,51 @@
+# Sourced by scripts/demo and scripts/test: makes .venv from a lock with hashes, and says what it does.
+# make_environment demo|dev
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+fail() { printf '\nError: %s\nNext:  %s\n' "$1" "$2" >&2; exit "${3:-1}"; }
+
+find_python() {
+    local candidate
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
+        if "$candidate" -c 'import sys; raise SystemExit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    fail "no Python 3.11 or newer was found / 没有找到 Python 3.11 或更新的版本" "apt-get install python3 python3-venv" 7
+}
+
+install_packages() { # Debian packages that are missing, where we may
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        fail "these Debian packages are needed and not here: $*" "sudo apt-get install $*" 7
+    fi
+    say "installing Debian packages: $*"
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"; } >/tmp/fitserve-apt.$$ 2>&1 ||
+        { tail -5 /tmp/fitserve-apt.$$ >&2; fail "apt-get could not install: $*" "apt-get install $*" 7; }
+    rm -f /tmp/fitserve-apt.$$
+}
+
+make_environment() {
+    local lock="locks/$1.txt" python stamp wanted
+    wanted="$(sha256sum "$lock" pyproject.toml | sha256sum | cut -c1-16) $1"
+    stamp=.venv/.fitserve-lock
+    if [ -x .venv/bin/fitserve ] && { [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] || { [ "$1" = demo ] && covers_demo; }; }; then
+        say "environment .venv is up to date"
+        return
+    fi
+    python=$(find_python)
+    say "making .venv with $($python --version) ($(grep -c == "$lock") locked packages at most, hashes checked)"
+    "$python" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
+    [ -x .venv/bin/python ] && .venv/bin/python -c 'import pip' 2>/dev/null || "$python" -m venv --clear .venv
+    rm -f "$stamp"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$lock" 2> >(grep -v '^WARNING: Location' >&2) ||
+        fail "pip could not install the locked packages (its own lines are above)" "check the network, then run this again" 7
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 2> >(grep -v '^WARNING: Location' >&2) ||
+        fail "pip could not install fitserve itself" "run this again; it is safe to repeat"
+    echo "$wanted" >"$stamp"
+    say "environment ready: $(du -sh .venv | cut -f1)"
+}
+
+covers_demo() { # the dev environment holds all that the demo needs
+    [ "$(cat .venv/.fitserve-lock 2>/dev/null)" = "$(sha256sum locks/dev.txt pyproject.toml | sha256sum | cut -c1-16) dev" ]
+}
