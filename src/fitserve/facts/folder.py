@@ -1,0 +1,100 @@
+"""The files of a model folder: which shards are the model, and what is damaged among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from fitserve.errors import FitserveError
+from fitserve.facts.config import broken
+from fitserve.facts.model import Tensor
+from fitserve.facts.safetensors import read_header
+from fitserve.text import tr
+
+INDEX = "model.safetensors.index.json"
+INDEX_LIMIT_BYTES = 256 * 1024**2
+
+
+class _Index(msgspec.Struct, gc=False):
+    weight_map: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Tensors of the shards that could be read, and a sentence for each thing that is wrong."""
+
+    tensors: tuple[Tensor, ...]
+    problems: tuple[str, ...]
+
+
+def read_weights(folder: Path) -> Weights:
+    """Every header of the folder's safetensors, held against its index where there is one."""
+    weight_map, problems = _index(folder)
+    tensors: list[Tensor] = []
+    for shard in _shards(folder, weight_map):
+        try:
+            tensors += read_header(folder / shard).tensors
+        except FitserveError as error:
+            problems.append(error.message if (folder / shard).exists() else tr("facts.missing_shard", shard=shard))
+    if weight_map is not None and not problems:
+        problems += _disagreements(weight_map, tensors)
+    if weight_map is None and not problems:
+        problems += _twice(tensors)
+    return Weights(tuple(tensors), tuple(problems))
+
+
+def _index(folder: Path) -> tuple[dict[str, str] | None, list[str]]:
+    path = folder / INDEX
+    if not path.exists():
+        return None, []
+    try:
+        return _read_index(path), []
+    except FitserveError as error:
+        return None, [error.message]
+
+
+def _read_index(path: Path) -> dict[str, str]:
+    try:
+        if path.stat().st_size > INDEX_LIMIT_BYTES:
+            raise broken("facts.json_too_large", path.name, limit=INDEX_LIMIT_BYTES)
+        weight_map = msgspec.json.decode(path.read_bytes(), type=_Index).weight_map
+    except OSError as error:
+        raise broken("facts.unreadable", path.name, reason=error.strerror or str(error)) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise broken("facts.json", path.name, reason=str(error)) from error
+    outside = next((shard for shard in set(weight_map.values()) if Path(shard).name != shard), None)
+    if outside is not None:
+        raise broken("facts.index_outside", path.name, file=outside[:80])
+    return weight_map
+
+
+def _shards(folder: Path, weight_map: dict[str, str] | None) -> list[str]:
+    """With an index the shards that it names (as vLLM does); else every safetensors file that is not Mistral's copy."""
+    if weight_map is not None:
+        return sorted(set(weight_map.values()))
+    names = sorted(path.name for path in folder.glob("*.safetensors"))
+    return [name for name in names if not name.startswith("consolidated")] or names
+
+
+def _disagreements(weight_map: dict[str, str], tensors: list[Tensor]) -> list[str]:
+    """Tensors that the index has and no shard, or a shard has and not the index."""
+    found = {tensor.name: tensor.shard for tensor in tensors}
+    if found == weight_map:
+        return []
+    absent = [name for name, shard in weight_map.items() if found.get(name) != shard]
+    extra = [name for name in found if name not in weight_map]
+    problems = (
+        [tr("facts.index_absent", count=len(absent), tensor=absent[0], shard=weight_map[absent[0]])] if absent else []
+    )
+    return problems + ([tr("facts.index_extra", count=len(extra), tensor=extra[0])] if extra else [])
+
+
+def _twice(tensors: list[Tensor]) -> list[str]:
+    seen: dict[str, str] = {}
+    for tensor in tensors:
+        if tensor.name in seen:
+            return [tr("facts.twice", tensor=tensor.name, shard=tensor.shard, other=seen[tensor.name])]
+        seen[tensor.name] = tensor.shard
+    return []
