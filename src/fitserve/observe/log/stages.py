@@ -1,0 +1,88 @@
+"""Which stage a start has reached, from the lines that vLLM itself writes (0.4 to 0.33, GPU and CPU)."""
+
+from __future__ import annotations
+
+from fitserve.observe.log.lines import LogLine, parse
+from fitserve.observe.log.match import Index, pattern
+from fitserve.stage import Stage
+
+# A line that says: this stage has begun. Several lines a stage, because versions, runners and devices differ.
+_MARKS = [
+    pattern(Stage.CONFIG, "version", r"vLLM (?:API )?server version|^version \d|█ +version \d"),
+    pattern(Stage.CONFIG, "args", r"^(?:non-default )?args: "),
+    pattern(Stage.CONFIG, "platform", r"^Automatically detected platform"),
+    pattern(Stage.CONFIG, "architecture", r"^Resolved architecture: "),
+    pattern(Stage.DOWNLOAD, "fetching", r"^Fetching \d{1,6} files"),
+    pattern(Stage.DOWNLOAD, "downloading", r"^Downloading (?:shards|.{0,80}(?:safetensors|bin|json|Model))"),
+    pattern(Stage.DOWNLOAD, "weights", r"^Time spent downloading weights"),
+    pattern(Stage.LOAD, "world", r"rank \d{1,5} in world size \d|^world_size=\d"),
+    pattern(Stage.LOAD, "nccl", r"^(?:vLLM is using nccl==|Found nccl from library)"),
+    pattern(Stage.LOAD, "load", r"^Starting to load model"),
+    pattern(Stage.LOAD, "loading", r"^Loading (?:safetensors|pt|[\w-]{1,20}) checkpoint shards|^Loading drafter model"),
+    pattern(Stage.LOAD, "checkpoint", r"^(?:Filesystem type for checkpoints|Checkpoint size)"),
+    pattern(Stage.LOAD, "backend", r"^Using .{0,60}(?:attention )?backend|^Using .{1,60} backend for "),
+    pattern(Stage.LOAD, "worker", r"^Worker ready; awaiting tasks"),
+    pattern(Stage.LOAD, "weights", r"^Loading weights took"),
+    pattern(Stage.PROFILE, "loading", r"^(?:Model loading took|Loading model weights took)"),
+    pattern(Stage.PROFILE, "encoder", r"^Encoder cache will be initialized"),
+    pattern(Stage.PROFILE, "profiling", r"^(?:Profiling CUDA graph memory|Skipping memory profiling for multimodal)"),
+    pattern(Stage.PROFILE, "profiling", r"sequence length used for profiling"),
+    pattern(Stage.PROFILE, "torch", r"torch\.compile|^Compiling a graph|^Dynamo bytecode transform"),
+    pattern(Stage.PROFILE, "graph", r"^Compiling a graph|^Cache the graph"),
+    pattern(Stage.PROFILE, "warmup", r"Initial profiling/warmup run took"),
+    pattern(Stage.PROFILE, "overriding", r"^Overriding num_gpu_blocks=0 "),
+    pattern(Stage.PROFILE, "warming", r"^Warming up (?:model for the compilation|done)"),
+    pattern(Stage.KV_ALLOC, "memory", r"^(?:Available KV cache memory|Memory profiling takes|Initial free memory)"),
+    pattern(Stage.KV_ALLOC, "cache", r"GiB for KV cache on node|the rest of the memory reserved for KV Cache"),
+    pattern(Stage.KV_ALLOC, "cache", r"^\w{2,6}(?: \+ host)? KV cache size: "),
+    pattern(Stage.KV_ALLOC, "blocks", r"^# ?\w{2,6} blocks: \d"),
+    pattern(Stage.KV_ALLOC, "concurrency", r"^Maximum concurrency for "),
+    pattern(Stage.GRAPH_CAPTURE, "capturing", r"^Capturing (?:CUDA graph|cudagraph|drafter CUDA|the model for CUDA)"),
+    pattern(Stage.GRAPH_CAPTURE, "capturing", r"^Graph capturing started"),
+    pattern(Stage.WARMUP, "graph", r"^(?:Graph capturing finished|CUDA graph pool memory)"),
+    pattern(Stage.WARMUP, "registering", r"^Registering \d{1,9} cuda graph addresses"),
+    pattern(Stage.WARMUP, "engine", r"^init engine \(profile, create kv cache, warmup model\) took"),
+    pattern(Stage.SERVE, "application", r"^Application startup complete"),
+    pattern(Stage.SERVE, "routes", r"^Available routes are:"),
+    pattern(Stage.SERVE, "uvicorn", r"^Uvicorn running on"),
+    pattern(Stage.SERVE, "server", r"^Starting vLLM (?:API )?server"),
+    pattern(Stage.SERVE, "throughput", r"Avg (?:prompt|generation) throughput: [\d.]+ tokens/s"),
+    pattern(Stage.SERVE, "running", r"^Engine \d{1,4}: .{0,80}Running: \d"),
+    pattern(Stage.SERVE, "request", r"^(?:Received|Added|Finished) request "),
+    pattern(Stage.SERVE, "http", r'"(?:GET|POST) /\S{0,200} HTTP/1\.1" \d{3}'),
+]
+MARKS = Index(_MARKS)
+
+
+class StageReader:
+    """Follows one start. Feed it every line; it tells each stage once, when it begins."""
+
+    def __init__(self) -> None:
+        self.stage: Stage | None = None
+
+    def feed(self, line: str) -> Stage | None:
+        """The stage that this raw line enters for the first time, or None."""
+        return self.feed_line(parse(0, line))
+
+    def feed_line(self, line: LogLine) -> Stage | None:
+        """The same for a line that is already taken apart."""
+        reached = stage_of(line)
+        if reached is None or not self._is_later(reached):
+            return None
+        self.stage = reached
+        return reached
+
+    def _is_later(self, reached: Stage) -> bool:
+        if self.stage is None:
+            return True
+        if reached is Stage.DOWNLOAD:  # weights are fetched by the worker that is about to load them
+            return self.stage in (Stage.CONFIG, Stage.LOAD)
+        return self.stage.before(reached)
+
+
+def stage_of(line: LogLine) -> Stage | None:
+    """The stage whose beginning this line reports, whatever came before."""
+    if line.level in ("ERROR", "CRITICAL", "NOTE"):
+        return None
+    found = [Stage(item.key) for item, _ in MARKS.hits(line.text)]
+    return max(found, key=list(Stage).index) if found else None
