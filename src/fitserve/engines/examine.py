@@ -1,0 +1,118 @@
+"""Whether an interpreter has an engine that works: it is really imported, in its own process, and asked once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from fitserve.facts.engine import EngineFacts
+from fitserve.paths import cache_dir
+from fitserve.text import tr
+
+SCRIPT = Path(__file__).parent / "inside" / "examine.py"
+MARK = "FITSERVE "
+SECONDS = 300.0  # a first import compiles bytecode and reads 2 GB from the disk
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an interpreter said of itself. `engine` is None where it has no vLLM; `problem` is None where untried."""
+
+    engine: str | None
+    version: str | None = None
+    torch: str | None = None
+    device: str | None = None
+    problem: str | None = None
+    schemas: bool = False
+
+
+class Examiner(Protocol):
+    """Asks an interpreter; `quick` reads package metadata only."""
+
+    def __call__(self, python: Path, *, quick: bool = False) -> Answer: ...
+
+
+def examine(python: Path, *, quick: bool = False) -> Answer:
+    """Ask the interpreter itself. Never raises for what it finds: an interpreter that can't start has a problem."""
+    argv = [str(python), str(SCRIPT), *(["--quick"] if quick else [])]
+    env = os.environ | {"VLLM_NO_USAGE_STATS": "1", "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
+    try:
+        done = subprocess.run(
+            argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=60 if quick else SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        return Answer("vllm", problem=tr("engines.import_timeout", seconds=int(error.timeout)))
+    except OSError as error:
+        return Answer(None, problem=f"{error.strerror or error}: {python}")
+    return read(done.stdout) or Answer(None, problem=_last_line(done.stderr, done.returncode))
+
+
+def read(output: str) -> Answer | None:
+    """The answer in what the script printed, None where there is none."""
+    for line in reversed(output.splitlines()):
+        if line.startswith(MARK):
+            try:
+                return Answer(**json.loads(line.removeprefix(MARK)))
+            except (ValueError, TypeError):
+                return None
+    return None
+
+
+def examine_cached(python: Path, *, quick: bool = False) -> Answer:
+    """As `examine`, but a good answer is kept until the environment changes. What fails is tried again each time."""
+    place = cache_dir() / "engines" / f"{hashlib.sha256(_identity(python).encode()).hexdigest()[:24]}{'q' * quick}.json"
+    try:
+        known = Answer(**json.loads(place.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        known = None
+    if known is not None:
+        return known
+    answer = examine(python, quick=quick)
+    if not answer.problem and (quick or answer.engine):
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = place.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps(vars(answer)), encoding="utf-8")
+        draft.replace(place)
+    return answer
+
+
+def facts(python: Path, answer: Answer, *, managed: bool, cpu_flags: frozenset[str] | None) -> EngineFacts:
+    """The answer as engine facts, in the reader's language."""
+    notes = [tr("engines.note_schemas")] if answer.schemas else []
+    if answer.device == "cpu" and cpu_flags is not None and "avx512f" not in cpu_flags:
+        notes.append(tr("engines.note_untested"))
+    return EngineFacts(
+        name=answer.engine or "vllm",
+        version=answer.version,
+        python=python,
+        managed=managed,
+        torch=answer.torch,
+        device=answer.device,
+        problem=answer.problem if answer.engine else answer.problem or tr("engines.no_vllm"),
+        notes=tuple(notes),
+    )
+
+
+def _identity(python: Path) -> str:
+    """Path and times of what changes when the environment does: interpreter, pyvenv.cfg, site-packages, our script."""
+    return "\n".join(f"{path}:{path.stat().st_mtime_ns}" for path in _marks(python) if path.exists())
+
+
+def _marks(python: Path) -> Iterator[Path]:
+    root = python.parent.parent
+    yield python
+    yield SCRIPT
+    yield root / "pyvenv.cfg"
+    yield from sorted(root.glob("lib*/python3*/site-packages"))
+
+
+def _last_line(stderr: str, code: int) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    return lines[-1] if lines else tr("engines.import_died", code=code)
