@@ -27,7 +27,7 @@ _MARKS = [
     pattern(Stage.PROFILE, "encoder", r"^Encoder cache will be initialized"),
     pattern(Stage.PROFILE, "profiling", r"^(?:Profiling CUDA graph memory|Skipping memory profiling for multimodal)"),
     pattern(Stage.PROFILE, "profiling", r"sequence length used for profiling"),
-    pattern(Stage.PROFILE, "torch", r"torch\.compile|^Compiling a graph|^Dynamo bytecode transform"),
+    pattern(Stage.PROFILE, "torch", r"^torch\.compile (?:takes|took)|for vLLM's torch\.compile|^Dynamo bytecode transform"),
     pattern(Stage.PROFILE, "graph", r"^Compiling a graph|^Cache the graph"),
     pattern(Stage.PROFILE, "warmup", r"Initial profiling/warmup run took"),
     pattern(Stage.PROFILE, "overriding", r"^Overriding num_gpu_blocks=0 "),
