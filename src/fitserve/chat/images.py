@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from fitserve.units import MIB, format_bytes
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")  # as far as this Pillow has them
 _LOSSLESS_LIMIT = 2 * MIB  # a PNG above this goes as JPEG: every turn sends it again
 _WHITE = (255, 255, 255)
 
@@ -84,9 +85,12 @@ def _opened(data: bytes, name: str) -> Image:
     foreign = foreign_format(data)
     if foreign:
         raise _refused(foreign, name)
+    PIL.Image.init()
+    warnings.filterwarnings("ignore", category=PIL.Image.DecompressionBombWarning)  # _check_size is stricter, and tells
+    formats = [name for name in FORMATS if name in PIL.Image.OPEN]
     try:
-        return PIL.Image.open(io.BytesIO(data), formats=FORMATS)
-    except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning) as error:
+        return PIL.Image.open(io.BytesIO(data), formats=formats)
+    except PIL.Image.DecompressionBombError as error:
         raise _refused("bomb", name, evidence=str(error)) from error
     except PIL.UnidentifiedImageError as error:
         raise _refused("not_a_picture", name) from error

@@ -1,0 +1,212 @@
+"""Pictures as people send them: turned, large, animated, transparent, broken, or no pictures at all."""
+
+from __future__ import annotations
+
+import base64
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from fitserve.chat.images import Limits, Picture, prepare_picture, read_picture
+from fitserve.chat.said import PictureRefused
+from fitserve.errors import SettingsError
+
+RED, BLUE = (220, 40, 40), (40, 80, 220)
+
+
+def encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def sent(picture: Picture) -> Image.Image:
+    return Image.open(io.BytesIO(base64.b64decode(picture.data_url.split(",", 1)[1])))
+
+
+def near(pixel: object, colour: tuple[int, int, int]) -> bool:
+    assert isinstance(pixel, tuple)
+    return all(abs(x - y) < 12 for x, y in zip(pixel, colour, strict=True))
+
+
+def png_header(width: int, height: int) -> bytes:
+    """A PNG that promises a size and holds hardly anything."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
+
+
+def test_a_small_png_goes_as_it_is() -> None:
+    picture = prepare_picture(encoded(Image.new("RGB", (64, 48), RED)), "a.png")
+    assert (picture.width, picture.height, picture.notices) == (64, 48, ())
+    assert picture.data_url.startswith("data:image/png;base64,")
+    assert sent(picture).getpixel((5, 5)) == RED
+
+
+def test_a_photo_is_turned_shrunk_and_stripped() -> None:
+    photo = Image.new("RGB", (3024, 4032), RED)
+    photo.paste(BLUE, (0, 0, 3024, 2016))  # blue above, as the sensor saw it
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was held upright: turn it clockwise
+    exif[0x010F] = "camera maker"
+    picture = prepare_picture(encoded(photo, "JPEG", exif=exif), "IMG_1.jpg")
+    assert [notice.text("en") for notice in picture.notices] == ["IMG_1.jpg: 4032x3024 -> 1024x768"]
+    assert (picture.original_width, picture.original_height) == (4032, 3024)
+    image = sent(picture)
+    assert image.size == (1024, 768)
+    assert near(image.getpixel((1000, 384)), BLUE)
+    assert near(image.getpixel((20, 384)), RED)
+    assert not image.getexif()
+    assert b"camera maker" not in base64.b64decode(picture.data_url.split(",")[1])
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_every_orientation_ends_upright(orientation: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    picture = prepare_picture(encoded(Image.new("RGB", (40, 20), RED), "JPEG", exif=exif), "x.jpg")
+    assert (picture.width, picture.height) == ((20, 40) if orientation >= 5 else (40, 20))
+
+
+def test_own_size_is_sent_where_no_limit_is_set() -> None:
+    data = encoded(Image.new("RGB", (1500, 900), RED), "JPEG")
+    picture = prepare_picture(data, "a.jpg", Limits(longest_side=None))
+    assert (picture.width, picture.height, picture.notices) == (1500, 900, ())
+
+
+def test_transparency_lies_on_white() -> None:
+    image = Image.new("RGBA", (20, 20), (0, 0, 0, 0))
+    image.paste((*RED, 255), (0, 0, 10, 20))
+    picture = sent(prepare_picture(encoded(image), "a.png"))
+    assert picture.mode == "RGB"
+    assert picture.getpixel((2, 2)) == RED
+    assert picture.getpixel((15, 2)) == (255, 255, 255)
+
+
+def test_a_transparent_palette_lies_on_white() -> None:
+    image = Image.new("P", (8, 8), 0)
+    image.putpalette([0, 0, 0, *RED])
+    picture = sent(prepare_picture(encoded(image, "PNG", transparency=0), "p.png"))
+    assert picture.getpixel((1, 1)) == (255, 255, 255)
+
+
+def test_cmyk_becomes_rgb() -> None:
+    image = sent(prepare_picture(encoded(Image.new("RGB", (32, 32), RED).convert("CMYK"), "JPEG"), "c.jpg"))
+    assert image.mode == "RGB"
+    assert near(image.getpixel((9, 9)), RED)
+
+
+def test_sixteen_bit_grey_keeps_its_tone() -> None:
+    image = Image.new("I;16", (16, 16), 32768)
+    pixel = sent(prepare_picture(encoded(image), "g.png")).getpixel((3, 3))
+    assert near(pixel, (128, 128, 128))
+
+
+def test_the_first_frame_of_an_animation_is_sent_and_said() -> None:
+    frames = [Image.new("RGB", (30, 30), RED), Image.new("RGB", (30, 30), BLUE)]
+    data = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
+    picture = prepare_picture(data, "a.gif")
+    assert [notice.key for notice in picture.notices] == ["chat.first_frame"]
+    assert near(sent(picture).getpixel((3, 3)), RED)
+
+
+def test_a_colour_profile_does_not_travel() -> None:
+    data = encoded(Image.new("RGB", (9, 9), RED), "PNG", icc_profile=b"profile of a telephone")
+    assert "icc_profile" not in sent(prepare_picture(data, "a.png")).info
+
+
+def test_a_large_lossless_picture_goes_as_jpeg() -> None:
+    noise = Image.effect_noise((1024, 1024), 90).convert("RGB")
+    noise.paste(Image.effect_noise((1024, 1024), 60).convert("RGB"), (7, 3))
+    noise = Image.merge("RGB", [noise.getchannel(0), noise.getchannel(1).rotate(90), noise.getchannel(2).rotate(180)])
+    assert prepare_picture(encoded(noise), "n.png").data_url.startswith("data:image/jpeg;base64,")
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "picture_empty"),
+        (b"%PDF-1.7\n%renamed to .png", "picture_is_pdf"),
+        (b"PK\x03\x04word/document.xml", "picture_is_archive"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "picture_is_heic"),
+        (b"\0\0\0\x18ftypmp42\0\0\0\0", "picture_is_video"),
+        (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "picture_is_svg"),
+        (b"just some text", "picture_not_a_picture"),
+        (png_header(12000, 9000), "picture_too_many_pixels"),
+        (png_header(60000, 60000), "picture_bomb"),
+        (png_header(50, 20000), "picture_strip"),
+        (png_header(100, 100), "picture_broken"),
+        (encoded(Image.effect_noise((200, 200), 50), "JPEG")[:3000], "picture_broken"),
+    ],
+)
+def test_what_is_refused(data: bytes, code: str) -> None:
+    with pytest.raises(PictureRefused) as caught:
+        prepare_picture(data, "odd.png")
+    assert (caught.value.code, caught.value.exit_code) == (code, 2)
+    assert isinstance(caught.value, SettingsError)
+    assert "odd.png" in caught.value.message
+    assert caught.value.hint
+    assert "odd.png" in caught.value.what.text("zh")
+
+
+def test_too_many_bytes_are_not_even_opened(tmp_path: Path) -> None:
+    path = tmp_path / "big.png"
+    path.write_bytes(encoded(Image.new("RGB", (200, 200), RED)))
+    with pytest.raises(PictureRefused, match="at most 100 B"):
+        read_picture(path, Limits(max_bytes=100))
+
+
+def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.png", tmp_path):
+        with pytest.raises(PictureRefused) as caught:
+            read_picture(path)
+        assert caught.value.code == "picture_unreadable"
+
+
+@given(st.integers(1, 1300), st.integers(1, 1300))
+@settings(max_examples=25, deadline=None)
+def test_sizes_stay_within_the_limit_and_keep_their_shape(width: int, height: int) -> None:
+    data = encoded(Image.new("L", (width, height), 9))
+    if max(width, height) > 100 * min(width, height):
+        with pytest.raises(PictureRefused):
+            prepare_picture(data, "x")
+        return
+    picture = prepare_picture(data, "x", Limits(longest_side=512))
+    assert max(picture.width, picture.height) <= 512
+    assert sent(picture).size == (picture.width, picture.height)
+    assert bool(picture.notices) == (max(width, height) > 512)
+    if picture.notices:
+        assert max(picture.width, picture.height) == 512
+        scale = 512 / max(width, height)
+        assert abs(picture.width - width * scale) <= 1
+        assert abs(picture.height - height * scale) <= 1
+
+
+SAMPLES = [
+    encoded(Image.effect_noise((24, 24), 50).convert("RGB"), kind) for kind in ("PNG", "JPEG", "GIF", "WEBP", "TIFF")
+]
+
+
+@given(st.sampled_from(SAMPLES), st.data())
+@settings(max_examples=150, deadline=None)
+@pytest.mark.filterwarnings("ignore")  # Pillow warns on odd files before it refuses them
+def test_damaged_files_give_a_picture_or_a_sentence(data: bytes, draw: st.DataObject) -> None:
+    broken = bytearray(data)
+    for _ in range(draw.draw(st.integers(1, 6))):
+        broken[draw.draw(st.integers(0, len(broken) - 1))] = draw.draw(st.integers(0, 255))
+    cut = draw.draw(st.integers(0, len(broken)))
+    try:
+        picture = prepare_picture(bytes(broken[: cut or None]), "x", Limits(max_pixels=1_000_000))
+    except PictureRefused as refused:
+        assert refused.message
+    else:
+        assert picture.data_url.startswith("data:image/")
