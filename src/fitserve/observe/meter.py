@@ -1,0 +1,55 @@
+"""What an engine that answers really takes: from its log, its metrics and /proc, in the ledger's own words."""
+
+from __future__ import annotations
+
+import re
+
+from fitserve.observe.http import request
+from fitserve.run.deployment import Deployment
+from fitserve.run.processes import memory_bytes
+from fitserve.units import GIB
+
+_CACHE_INFO = re.compile(r"^vllm:cache_config_info\{(.*)\}\s", re.M)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+_TIMEOUT_S = 5.0
+
+
+class EngineMeter:
+    """Measures once, when the engine has answered."""
+
+    def measure(self, deployment: Deployment, pids: tuple[int, ...], figures: dict[str, object]) -> dict[str, object]:
+        """`weights_bytes`, `kv_bytes`, `kv_blocks`, `kv_tokens`, `concurrency`, `memory_bytes`, and the log's figures.
+
+        None is unknown. `weights_bytes` is as fine as the log's two decimals of a GiB; `memory_bytes` is what all of
+        the engine's processes take of the host's memory, shared pages counted once.
+        """
+        cache = cache_info(request(deployment, "/metrics", _TIMEOUT_S).text)
+        return {
+            "weights_bytes": _bytes(figures.get("weights_gib")),
+            "kv_bytes": _bytes(figures.get("available_kv_gib")),
+            "kv_blocks": _number(cache.get("num_gpu_blocks")) or figures.get("kv_blocks"),
+            "kv_tokens": figures.get("kv_tokens") or _number(cache.get("kv_cache_size_tokens")),
+            "concurrency": figures.get("concurrency"),
+            "memory_bytes": _sum([memory_bytes(pid) for pid in pids]),
+            "figures": figures,
+        }
+
+
+def cache_info(metrics: str) -> dict[str, str]:
+    """The labels of vLLM's `cache_config_info` gauge: the cache as the engine itself reports it."""
+    found = _CACHE_INFO.search(metrics)
+    return dict(_LABEL.findall(found[1])) if found else {}
+
+
+def _bytes(gib: object) -> int | None:
+    return int(gib * GIB) if isinstance(gib, (int, float)) else None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
+
+
+def _sum(sizes: list[int | None]) -> int | None:
+    """The sum, unknown where a single part is."""
+    known = [size for size in sizes if size is not None]
+    return sum(known) if known and len(known) == len(sizes) else None

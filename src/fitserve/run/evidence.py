@@ -1,0 +1,55 @@
+"""The line that shows why an engine died: the first error of the first traceback, not the wrapper at the end."""
+
+from __future__ import annotations
+
+import re
+
+from fitserve.run.live import Evidence
+
+_PREFIX = re.compile(r"^\([^)]*pid=\d+\)\s*")
+_HEAD = re.compile(r"^(?:ERROR|CRITICAL)\s+\d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\]\s*")
+_RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout)\b.*:")
+_USAGE = re.compile(r"^\S+\.py: error: ")
+_WRAPPERS = ("Engine core initialization failed", "See root cause above", "EngineDeadError", "DeprecationWarning")
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LONGEST = 500  # characters kept of a line
+
+
+class Witness:
+    """Listens to the log. `best` is the root as far as it is known."""
+
+    def __init__(self) -> None:
+        self._line = 0
+        self._root: Evidence | None = None  # an exception that something raised
+        self._error: Evidence | None = None  # a line of level ERROR
+        self._wrapper: Evidence | None = None
+        self._last = Evidence()
+
+    def feed(self, line: str) -> None:
+        """Take the next line of the log."""
+        self._line += 1
+        text = clean(line)
+        if not text.strip():
+            return
+        self._last = Evidence(text, self._line)
+        body = _HEAD.sub("", _PREFIX.sub("", text)).strip()
+        if _RAISED.match(body) or _USAGE.match(body):
+            self._note_raised(body)
+        elif self._error is None and _HEAD.match(_PREFIX.sub("", text)):
+            self._error = self._last
+
+    def _note_raised(self, body: str) -> None:
+        if any(phrase in body for phrase in _WRAPPERS):
+            self._wrapper = self._wrapper or self._last
+        else:
+            self._root = self._root or self._last
+
+    @property
+    def best(self) -> Evidence:
+        """The root, else a wrapper, else an error line, else the last words."""
+        return self._root or self._wrapper or self._error or self._last
+
+
+def clean(line: str) -> str:
+    """The line without control and OSC sequences, of a length that can be shown."""
+    return _CONTROL.sub("", line).rstrip()[:_LONGEST]

@@ -1,0 +1,63 @@
+"""Waits until the engine's door opens, asks until it answers, then looks in from time to time; in a thread of its own,
+because each of these may hang for as long as the engine does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from fitserve.run.deployment import Deployment
+from fitserve.run.edges import Outcome, Probe, Prober
+from fitserve.run.signals import Event, Health, Probed
+
+_KNOCK_S = 0.2
+_BETWEEN_ATTEMPTS_S = 0.5
+
+
+class Pulse(threading.Thread):
+    """Tells `tell` of every probe and every look."""
+
+    def __init__(self, deployment: Deployment, prober: Prober, tell: Callable[[Event], None]) -> None:
+        super().__init__(name="pulse", daemon=True)
+        self._deployment, self._prober, self._tell = deployment, prober, tell
+        self._ended = threading.Event()
+
+    def end(self) -> None:
+        """Ask it to end; a question in flight is left to its own time limit."""
+        self._ended.set()
+
+    def run(self) -> None:
+        """Door, proof, then health until the end."""
+        if self._opened() and self._proved():
+            self._look_in()
+
+    def _opened(self) -> bool:
+        while not self._ended.wait(_KNOCK_S):
+            if self._healthy():
+                return True
+        return False
+
+    def _proved(self) -> bool:
+        attempts = self._deployment.policy.probe_attempts
+        for attempt in range(attempts):
+            probe = self._ask(attempt)
+            if self._ended.is_set():
+                return False
+            self._tell(Probed(probe, last=attempt + 1 == attempts))
+            if probe.proves:
+                return True
+            self._ended.wait(_BETWEEN_ATTEMPTS_S)
+        return False
+
+    def _look_in(self) -> None:
+        while not self._ended.wait(self._deployment.policy.health_every_s):
+            self._tell(Health(self._healthy()))
+
+    def _healthy(self) -> bool:
+        return self._prober.healthy(self._deployment, self._deployment.policy.health_timeout_s)
+
+    def _ask(self, attempt: int) -> Probe:
+        try:
+            return self._prober.ask(self._deployment, attempt)
+        except Exception as error:  # noqa: BLE001 - a prober's own fault is an attempt that failed, and is recorded
+            return Probe(Outcome.FAILED, "", "", 0.0, f"{type(error).__name__}: {error}")

@@ -1,0 +1,35 @@
+"""Secrets stay out of records: values are taken out by their name, wherever they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_SECRET = re.compile(r"(?:^|[_-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?|auth)(?:$|[_-])", re.I)
+_URL_LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
+HIDDEN = "***"
+
+
+def is_secret(name: str) -> bool:
+    """Whether a variable or flag of this name holds a secret: HF_TOKEN, --api-key, AWS_SECRET_ACCESS_KEY."""
+    return bool(_SECRET.search(name.lstrip("-")))
+
+
+def redacted_env(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment with its secrets hidden."""
+    return {name: HIDDEN if is_secret(name) else _URL_LOGIN.sub(HIDDEN + "@", value) for name, value in env.items()}
+
+
+def redacted_argv(argv: Iterable[str]) -> list[str]:
+    """The command with the values of secret flags hidden, in both spellings (`--api-key X`, `--api-key=X`)."""
+    shown: list[str] = []
+    hide = False
+    for part in argv:
+        flag, equals, _ = part.partition("=")
+        secret_flag = part.startswith("--") and is_secret(flag)
+        if hide and not part.startswith("--"):
+            shown.append(HIDDEN)  # every value of a list-valued flag
+            continue
+        hide = secret_flag and not equals
+        shown.append(f"{flag}={HIDDEN}" if secret_flag and equals else _URL_LOGIN.sub(HIDDEN + "@", part))
+    return shown
