@@ -20,3 +20,5 @@ class HostFacts:
     disk_free_bytes: int | None
     compiler: str | None  # path of a C++ compiler
     wsl: bool = False
+    memory_limit_bytes: int | None = None  # of the cgroup, where one is set below the machine's memory
+    shm_free_bytes: int | None = None
