@@ -1,0 +1,52 @@
+"""Linear layers that are trained as if their weights had four bits already, and the packed form they ship in."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from shape import GROUP_SIZE
+
+PER_WORD = 8  # four-bit values in a 32-bit integer
+
+
+class Int4Linear(nn.Linear):
+    """A linear without bias; `rounded` turns on rounding to the values that four bits can say."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, bias=False)
+        self.rounded = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        weight = self.weight
+        if self.rounded:
+            weight = weight + (dequantize(*quantize(weight)) - weight).detach()
+        return functional.linear(x, weight)
+
+
+def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Whole numbers -8..7 [out, in], and scales [out, in / 32] as bfloat16 has them."""
+    groups = weight.detach().float().unflatten(1, (-1, GROUP_SIZE))
+    scale = (groups.abs().amax(-1) / 7.5).clamp_min(1e-6).bfloat16()
+    whole = (groups / scale.float()[..., None]).round().clamp(-8, 7)
+    return whole.flatten(1), scale
+
+
+def dequantize(whole: Tensor, scale: Tensor) -> Tensor:
+    return (whole.unflatten(1, (-1, GROUP_SIZE)) * scale.float()[..., None]).flatten(1)
+
+
+def pack(whole: Tensor) -> Tensor:
+    """Eight values a 32-bit integer along the inputs, lowest bits first, each stored with eight added."""
+    nibbles = (whole.to(torch.int64) + 8).unflatten(1, (-1, PER_WORD))
+    words = (nibbles << (4 * torch.arange(PER_WORD, device=whole.device))).sum(-1)
+    return torch.where(words >= 1 << 31, words - (1 << 32), words).to(torch.int32)
+
+
+def packed(name: str, weight: Tensor) -> dict[str, Tensor]:
+    """The three tensors that compressed-tensors keeps for one linear."""
+    whole, scale = quantize(weight)
+    return {
+        f"{name}.weight_packed": pack(whole).contiguous(),
+        f"{name}.weight_scale": scale.contiguous(),
+        f"{name}.weight_shape": torch.tensor(weight.shape, dtype=torch.int64),
+    }
