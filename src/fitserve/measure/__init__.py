@@ -1,0 +1,1 @@
+"""Measure an endpoint under load, one setting against another, and say only what the figures support."""
