@@ -26,7 +26,7 @@ def cache_shape(model: ModelFacts, ranks: int, kv_cache_dtype: str, speculative_
         state_layers=states,
         token_bytes=token,
         state_bytes=state_bytes(linear, ranks, model.dtype, speculative_tokens) if linear and states else 0,
-        window=sliding_window(model),
+        window=model.sliding_window or 0,
     )
 
 
@@ -57,12 +57,3 @@ def state_bytes(linear: LinearAttention, ranks: int, model_dtype: str, speculati
     tail = (linear.conv_kernel - 1 + speculative_tokens) * channels * ITEM_BYTES.get(model_dtype, 2)
     matrix = linear.value_heads // ranks * linear.value_dim * linear.key_dim
     return tail + matrix * ITEM_BYTES.get(linear.state_dtype, 4)
-
-
-def sliding_window(model: ModelFacts) -> int:
-    """Tokens of the window, 0 where there is none."""
-    if LayerKind.SLIDING_ATTENTION not in model.layers:
-        return 0
-    text = model.config.get("text_config", model.config)
-    window = text.get("sliding_window") if isinstance(text, dict) else None
-    return window if isinstance(window, int) else 0

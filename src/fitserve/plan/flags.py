@@ -1,0 +1,92 @@
+"""From settings to the command: every default that moves between versions is passed, and the service starts closed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from fitserve.plan.settings import Settings
+
+SERVER = ("python", "-m", "vllm.entrypoints.openai.api_server")
+# `.invalid` never resolves (RFC 2606): with it in the list, vLLM refuses every media URL but `data:`.
+NO_DOMAIN = "none.invalid"
+
+
+def command(settings: Settings, model: str, host: str, port: int) -> tuple[str, ...]:
+    """The argv, "python" in front. `model` is a folder or a hub id."""
+    return (
+        *SERVER,
+        *("--model", model, "--served-model-name", settings.served_model_name or model),
+        *("--host", host, "--port", str(port)),
+        *_sizes(settings),
+        *_memory(settings),
+        *_pictures(settings),
+        *_closed(settings.extra),
+        *settings.extra,
+    )
+
+
+def _sizes(settings: Settings) -> Iterable[str]:
+    yield from ("--tensor-parallel-size", str(settings.tensor_parallel_size))
+    yield from ("--max-model-len", str(settings.max_model_len))
+    yield from ("--max-num-seqs", str(settings.max_num_seqs))
+    yield from ("--max-num-batched-tokens", str(settings.max_num_batched_tokens))
+    yield "--enforce-eager" if settings.enforce_eager else "--no-enforce-eager"
+    if settings.max_cudagraph_capture_size is not None and not settings.enforce_eager:
+        yield from ("--max-cudagraph-capture-size", str(settings.max_cudagraph_capture_size))
+    if settings.enable_expert_parallel:
+        yield "--enable-expert-parallel"
+    if settings.num_speculative_tokens:
+        draft = {"method": "mtp", "num_speculative_tokens": settings.num_speculative_tokens}
+        yield from ("--speculative-config", json.dumps(draft))
+
+
+def _memory(settings: Settings) -> Iterable[str]:
+    yield "--enable-prefix-caching" if settings.enable_prefix_caching else "--no-enable-prefix-caching"
+    yield from ("--kv-cache-dtype", settings.kv_cache_dtype)
+    if settings.gpu_memory_utilization is not None:
+        yield from ("--gpu-memory-utilization", f"{settings.gpu_memory_utilization:g}")
+    if settings.kv_cache_memory_bytes is not None:
+        yield from ("--kv-cache-memory-bytes", str(settings.kv_cache_memory_bytes))
+    if settings.block_size is not None:
+        yield from ("--block-size", str(settings.block_size))
+
+
+def _pictures(settings: Settings) -> Iterable[str]:
+    if settings.language_model_only:
+        yield "--language-model-only"
+    if settings.limit_mm_per_prompt:
+        yield from ("--limit-mm-per-prompt", json.dumps(settings.limit_mm_per_prompt))
+    if settings.mm_processor_kwargs:
+        yield from ("--mm-processor-kwargs", json.dumps(settings.mm_processor_kwargs))
+    if settings.mm_encoder_tp_mode != "weights":
+        yield from ("--mm-encoder-tp-mode", settings.mm_encoder_tp_mode)
+
+
+def _closed(extra: Sequence[str]) -> Iterable[str]:
+    """No media from the network or the disk, no tensors in requests, no other origin; unless `extra` opens one."""
+    given = {word.split("=", 1)[0] for word in extra}
+    if "--allowed-media-domains" not in given:
+        yield from ("--allowed-media-domains", NO_DOMAIN)
+    if "--enable-mm-embeds" not in given:
+        yield "--no-enable-mm-embeds"
+    if "--trust-remote-code" not in given:
+        yield "--no-trust-remote-code"
+    if "--allowed-origins" not in given:
+        yield from ("--allowed-origins", "[]")
+
+
+def environment(settings: Settings, cpu_ids: Sequence[int] = ()) -> dict[str, str]:
+    """The environment that belongs to the settings. A CPU engine's KV space and its ranks' processors stand here."""
+    env = {"VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
+    if settings.cpu_kv_cache_space_gib is not None:
+        env["VLLM_CPU_KVCACHE_SPACE"] = str(settings.cpu_kv_cache_space_gib)
+        if settings.tensor_parallel_size > 1 and cpu_ids:
+            env["VLLM_CPU_OMP_THREADS_BIND"] = bind(cpu_ids, settings.tensor_parallel_size)
+    return env
+
+
+def bind(cpu_ids: Sequence[int], ranks: int) -> str:
+    """Processors of each rank as VLLM_CPU_OMP_THREADS_BIND takes them: `0,1|2,3`. `auto` needs a NUMA node a rank."""
+    size = max(1, len(cpu_ids) // ranks)
+    return "|".join(",".join(map(str, cpu_ids[rank * size : (rank + 1) * size])) for rank in range(ranks))

@@ -1,0 +1,66 @@
+"""From facts and wishes to a plan. The one entry: `make_plan`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fitserve.facts.engine import EngineFacts
+from fitserve.facts.gpu import Gpu
+from fitserve.facts.host import HostFacts
+from fitserve.facts.model import ModelFacts
+from fitserve.plan.checks import run_checks
+from fitserve.plan.cpu import Draft, draft_cpu
+from fitserve.plan.flags import command, environment
+from fitserve.plan.given import Given
+from fitserve.plan.plan import Check, CheckState, Plan, Verdict
+from fitserve.plan.request import PlanRequest
+
+
+def make_plan(
+    request: PlanRequest,
+    model: ModelFacts,
+    engine: EngineFacts,
+    host: HostFacts,
+    gpus: tuple[Gpu, ...] | None,
+) -> Plan:
+    """Choose the settings that were not asked for, weigh them row by row, and say why.
+
+    `gpus` None means a CPU engine. A plan that does not fit is returned all the same, with `does_not_fit`.
+    """
+    given = Given(request, model, engine, host, gpus)
+    return finish(given, draft_cpu(given))
+
+
+def finish(given: Given, draft: Draft) -> Plan:
+    """The draft with its command, environment and checks. A failed check means that the start will fail."""
+    settings, request = draft.settings, given.request
+    checks = tuple(run_checks(given, settings, draft.kv))
+    cpu_ids = request.cpu_ids or tuple(range(given.host.cores))
+    return Plan(
+        verdict=draft.verdict,
+        model=given.model,
+        engine=given.engine,
+        settings=settings,
+        command=command(settings, served(given.model), request.host, request.port),
+        env=environment(settings, cpu_ids),
+        budget_bytes=draft.budget_bytes,
+        ledger=draft.ledger,
+        kv=draft.kv,
+        reasons=draft.reasons,
+        checks=checks,
+    )
+
+
+def served(model: ModelFacts) -> str:
+    """What --model is given: the folder or hub id; a known model's own name."""
+    return model.name if model.source == "known" else model.source
+
+
+def failures(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """The checks that say the start will fail."""
+    return tuple(check for check in checks if check.state is CheckState.FAIL)
+
+
+def starts(plan: Plan) -> bool:
+    """It fits and no check says that it will fail."""
+    return plan.verdict is not Verdict.DOES_NOT_FIT and not failures(plan.checks)

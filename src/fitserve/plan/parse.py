@@ -1,0 +1,222 @@
+"""From somebody's command to settings: the way back of flags.py, for `--from`, for what follows `--`, and for the doctor."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from fitserve.plan.request import PlanRequest
+from fitserve.units import parse_count
+
+# Gone from vLLM: given today they end the start with "unrecognized arguments".
+GONE = frozenset(
+    {
+        "--swap-space",
+        "--num-gpu-blocks",
+        "--max-seq-len-to-capture",
+        "--use-v2-block-manager",
+        "--preemption-mode",
+        "--num-scheduler-steps",
+        "--enable-chunked-context",
+        "--worker-use-ray",
+        "--engine-use-ray",
+        "--disable-log-requests",
+        "--max-context-len-to-capture",
+        "--num-lookahead-slots",
+        "--guided-decoding-backend",
+        "--device",
+    }
+)
+
+
+@dataclass(frozen=True)
+class ParsedCommand:
+    """A command read: what is asked, which flags nobody knows, which values are not valid, and what was left as it is."""
+
+    model: str
+    request: PlanRequest
+    unknown: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    invalid: tuple[str, ...] = ()  # "--max-model-len: 'x' is not a number"
+    flags: dict[str, str | None] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)
+
+
+@cache
+def flag_kinds() -> dict[str, str]:
+    """Each flag of the API server and what follows it: `switch`, `one`, `many`."""
+    table = tomllib.loads((Path(__file__).parent / "vllm_flags.toml").read_text(encoding="utf-8"))
+    return {name: kind for kind, names in table.items() for name in names}
+
+
+def parse_text(text: str) -> ParsedCommand:
+    """A command as it stands in a shell or a README: line continuations, quotes and leading VAR=value allowed.
+
+    Raises ValueError for an open quote.
+    """
+    return parse(shlex.split(text.replace("\\\n", " "), comments=True))
+
+
+def parse(argv: Sequence[str], base: PlanRequest | None = None) -> ParsedCommand:
+    """An argv (`vllm serve MODEL …`, `python -m vllm… --model MODEL …`, or flags alone)."""
+    env, words = _environment(list(argv))
+    positional, words = _program(words)
+    reader = _Reader(base or PlanRequest(), dict(flag_kinds()))
+    positional += reader.read(words)
+    model = reader.flags.get("--model") or (positional[0] if positional else "")
+    request = reader.request
+    if "VLLM_CPU_KVCACHE_SPACE" in env and env["VLLM_CPU_KVCACHE_SPACE"].isdigit():
+        request = replace(request, cpu_kv_cache_space_gib=int(env["VLLM_CPU_KVCACHE_SPACE"]))
+    return ParsedCommand(
+        model, request, tuple(reader.unknown), tuple(reader.gone), tuple(reader.invalid), reader.flags, env
+    )
+
+
+def _environment(words: list[str]) -> tuple[dict[str, str], list[str]]:
+    env: dict[str, str] = {}
+    while words and (words[0] == "env" or ("=" in words[0] and words[0].split("=")[0].replace("_", "").isalnum())):
+        word = words.pop(0)
+        if word != "env":
+            name, _, value = word.partition("=")
+            env[name] = value
+    return env, words
+
+
+def _program(words: list[str]) -> tuple[list[str], list[str]]:
+    """What starts vLLM, cut off: `vllm serve MODEL`, `python -m …`. The model may stand after `serve`."""
+    if words and words[0].rsplit("/", 1)[-1] == "vllm":
+        words = words[1:]
+        if words and words[0] == "serve":
+            words = words[1:]
+    elif words and not words[0].startswith("-") and "python" in words[0].rsplit("/", 1)[-1]:
+        words = words[1:]
+        if words[:1] == ["-m"]:
+            words = words[2:]
+    return [], words
+
+
+class _Reader:
+    """Reads flags into a request, one after the other; the last of two wins, as in vLLM."""
+
+    def __init__(self, request: PlanRequest, kinds: dict[str, str]) -> None:
+        self.request = request
+        self.kinds = kinds
+        self.flags: dict[str, str | None] = {}
+        self.unknown: list[str] = []
+        self.gone: list[str] = []
+        self.invalid: list[str] = []
+
+    def read(self, words: Sequence[str]) -> list[str]:
+        """Read all; returns the words that belong to no flag."""
+        rest = list(words)
+        positional: list[str] = []
+        while rest:
+            word = rest.pop(0)
+            if not word.startswith("-") or word == "-":
+                positional.append(word)
+                continue
+            name, equals, value = word.partition("=")
+            name = _spelling(name)
+            self._flag(name, [value] if equals else self._values(name, rest))
+        return positional
+
+    def _values(self, name: str, rest: list[str]) -> list[str]:
+        """Take the words after a flag that belong to it. An unknown flag takes the one word that is no flag."""
+        kind = self.kinds.get(name, "one")
+        if kind == "switch" or not rest:
+            return []
+        if kind == "one":
+            return [rest.pop(0)] if name in self.kinds or not rest[0].startswith("-") else []
+        taken = []
+        while rest and not rest[0].startswith("--"):
+            taken.append(rest.pop(0))
+        return taken
+
+    def _flag(self, name: str, values: list[str]) -> None:
+        self.flags[name] = values[0] if values else None
+        if name in GONE:
+            self.gone.append(name)
+        elif name not in self.kinds and "." not in name and not name.startswith(("-cc", "-O")):
+            self.unknown.append(name)
+        if name in _APPLY:
+            try:
+                self.request = _APPLY[name](self.request, values[0] if values else "")
+            except (ValueError, TypeError, AttributeError) as error:
+                self.invalid.append(f"{name}: {error}")
+
+
+_SHORT = {"-tp": "--tensor-parallel-size", "-ep": "--enable-expert-parallel", "-sc": "--speculative-config"}
+
+
+def _spelling(name: str) -> str:
+    name = _SHORT.get(name, name)
+    return name.replace("_", "-") if name.startswith("--") else name
+
+
+def _json_table(text: str) -> dict[str, object]:
+    table = json.loads(text)
+    if not isinstance(table, dict):
+        raise ValueError(f"{text!r} is not a JSON object")
+    return table
+
+
+def _limits(text: str) -> dict[str, int]:
+    """JSON, or the old spelling `image=1,video=0`."""
+    if text.startswith("{"):
+        counts = {key: value.get("count") if isinstance(value, dict) else value for key, value in
+                  _json_table(text).items()}  # fmt: skip
+    else:
+        counts = {key: int(value) for key, _, value in (part.partition("=") for part in text.split(","))}
+    if not all(isinstance(count, int) for count in counts.values()):
+        raise ValueError(f"{text!r} does not give counts")
+    return {key: int(str(count)) for key, count in counts.items()}
+
+
+def _whole(name: str) -> Callable[[PlanRequest, str], PlanRequest]:
+    def apply(request: PlanRequest, text: str) -> PlanRequest:
+        changed: PlanRequest = replace(request, **{name: parse_count(text)})  # type: ignore[arg-type] # name is a field of int
+        return changed
+
+    return apply
+
+
+def _length(request: PlanRequest, text: str) -> PlanRequest:
+    automatic = text in ("-1", "auto")
+    return replace(request, max_model_len=None if automatic else parse_count(text))
+
+
+def _drafts(request: PlanRequest, text: str) -> PlanRequest:
+    count = _json_table(text).get("num_speculative_tokens", 1)
+    return replace(request, num_speculative_tokens=int(str(count)))
+
+
+_APPLY: dict[str, Callable[[PlanRequest, str], PlanRequest]] = {
+    "--tensor-parallel-size": _whole("tensor_parallel_size"),
+    "--max-num-seqs": _whole("max_num_seqs"),
+    "--max-num-batched-tokens": _whole("max_num_batched_tokens"),
+    "--kv-cache-memory-bytes": _whole("kv_cache_memory_bytes"),
+    "--kv-cache-memory": _whole("kv_cache_memory_bytes"),
+    "--block-size": _whole("block_size"),
+    "--max-cudagraph-capture-size": _whole("max_cudagraph_capture_size"),
+    "--port": _whole("port"),
+    "--max-model-len": _length,
+    "--speculative-config": _drafts,
+    "--host": lambda request, text: replace(request, host=text),
+    "--served-model-name": lambda request, text: replace(request, served_model_name=text),
+    "--kv-cache-dtype": lambda request, text: replace(request, kv_cache_dtype=text),
+    "--gpu-memory-utilization": lambda request, text: replace(request, gpu_memory_utilization=float(text)),
+    "--limit-mm-per-prompt": lambda request, text: replace(request, limit_mm_per_prompt=_limits(text)),
+    "--mm-processor-kwargs": lambda request, text: replace(request, mm_processor_kwargs=_json_table(text)),
+    "--mm-encoder-tp-mode": lambda request, text: replace(request, mm_encoder_tp_mode=text),
+    "--enforce-eager": lambda request, _: replace(request, execution="eager"),
+    "--no-enforce-eager": lambda request, _: replace(request, execution="graphs"),
+    "--enable-prefix-caching": lambda request, _: replace(request, enable_prefix_caching=True),
+    "--no-enable-prefix-caching": lambda request, _: replace(request, enable_prefix_caching=False),
+    "--language-model-only": lambda request, _: replace(request, language_model_only=True),
+    "--enable-expert-parallel": lambda request, _: replace(request, enable_expert_parallel=True),
+}
