@@ -13,6 +13,7 @@ import sys
 TYPE_CHECKING = False  # typing itself is not imported: every start of this environment's Python would pay for it
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.abc import Loader as RealLoader
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any
@@ -26,7 +27,7 @@ SCHEMAS = (
 class Loader:
     """The real loader, with a second try."""
 
-    def __init__(self, real: Any) -> None:
+    def __init__(self, real: RealLoader) -> None:
         self.real = real
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the real loader has
