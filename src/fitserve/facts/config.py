@@ -38,7 +38,14 @@ def parse_json(content: bytes, name: str) -> dict[str, object]:
 
 def broken(key: str, shard: str, **values: object) -> FitserveError:
     """A checkpoint that contradicts itself or can't be read, named by its file."""
-    return OperationFailed(tr(key, None, shard=shard, **values), code="broken_model")
+    shown = {name: printable(value) if isinstance(value, str) else value for name, value in values.items()}
+    return OperationFailed(tr(key, None, shard=printable(shard), **shown), code="broken_model")
+
+
+def printable(text: str, limit: int = 200) -> str:
+    """Text from a checkpoint as it may be shown: without control characters, and not endless."""
+    cut = text if len(text) <= limit else text[:limit] + "…"
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in cut)
 
 
 class Table:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from fitserve.errors import FitserveError
-from fitserve.facts.config import broken
+from fitserve.facts.config import broken, printable
 from fitserve.facts.model import Tensor
 from fitserve.facts.safetensors import read_header
 from fitserve.text import tr
@@ -37,7 +37,9 @@ def read_weights(folder: Path) -> Weights:
         try:
             tensors += read_header(folder / shard).tensors
         except FitserveError as error:
-            problems.append(error.message if (folder / shard).exists() else tr("facts.missing_shard", shard=shard))
+            problems.append(
+                error.message if (folder / shard).exists() else tr("facts.missing_shard", shard=printable(shard))
+            )
     if weight_map is not None and not problems:
         problems += _disagreements(weight_map, tensors)
     if weight_map is None and not problems:
@@ -85,16 +87,19 @@ def _disagreements(weight_map: dict[str, str], tensors: list[Tensor]) -> list[st
         return []
     absent = [name for name, shard in weight_map.items() if found.get(name) != shard]
     extra = [name for name in found if name not in weight_map]
-    problems = (
-        [tr("facts.index_absent", count=len(absent), tensor=absent[0], shard=weight_map[absent[0]])] if absent else []
-    )
-    return problems + ([tr("facts.index_extra", count=len(extra), tensor=extra[0])] if extra else [])
+    problems = []
+    if absent:
+        shard = printable(weight_map[absent[0]])
+        problems.append(tr("facts.index_absent", count=len(absent), tensor=printable(absent[0]), shard=shard))
+    if extra:
+        problems.append(tr("facts.index_extra", count=len(extra), tensor=printable(extra[0])))
+    return problems
 
 
 def _twice(tensors: list[Tensor]) -> list[str]:
     seen: dict[str, str] = {}
     for tensor in tensors:
         if tensor.name in seen:
-            return [tr("facts.twice", tensor=tensor.name, shard=tensor.shard, other=seen[tensor.name])]
+            return [tr("facts.twice", tensor=printable(tensor.name), shard=tensor.shard, other=seen[tensor.name])]
         seen[tensor.name] = tensor.shard
     return []

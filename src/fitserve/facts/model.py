@@ -164,6 +164,7 @@ class ModelFacts:
     notes: tuple[str, ...] = ()  # "layout inferred" and the like, sentences in the reader's language
     sliding_window: int | None = None  # tokens, where a layer is SLIDING_ATTENTION
     problems: tuple[str, ...] = ()  # damage: a missing, truncated or contradictory file, each a sentence
+    layout_inferred: bool = False  # tensors derived from the config, no header was seen
     serving_problem: str = ""  # why vLLM can't serve this as it is; "" where no reason is known
 
     def count(self, kind: LayerKind) -> int:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from fitserve.errors import FitserveError, OperationFailed
+from fitserve.facts.config import broken
 from fitserve.facts.model import Tensor
-from fitserve.text import tr
 
 LENGTH_BYTES = 8
 HEADER_LIMIT_BYTES = 100_000_000
@@ -57,25 +56,25 @@ def read_header(path: Path) -> Header:
             length = header_length(file.read(LENGTH_BYTES), path.name, size)
             content = file.read(length)
     except OSError as error:
-        raise _broken("facts.unreadable", path.name, reason=error.strerror or str(error)) from error
+        raise broken("facts.unreadable", path.name, reason=error.strerror or str(error)) from error
     header = parse_header(content, path.name)
     if size != header.header_bytes + header.data_bytes:
         wanted = header.header_bytes + header.data_bytes
-        raise _broken("facts.truncated" if size < wanted else "facts.too_long", path.name, size=size, wanted=wanted)
+        raise broken("facts.truncated" if size < wanted else "facts.too_long", path.name, size=size, wanted=wanted)
     return header
 
 
 def header_length(prefix: bytes, shard: str, file_bytes: int) -> int:
     """The length that the first eight bytes claim, refused where the file can't hold it or it is past the cap."""
     if file_bytes == 0:
-        raise _broken("facts.empty_file", shard)
+        raise broken("facts.empty_file", shard)
     if prefix == _LFS_POINTER:
-        raise _broken("facts.lfs_pointer", shard)
+        raise broken("facts.lfs_pointer", shard)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < LENGTH_BYTES or length > HEADER_LIMIT_BYTES:
-        raise _broken("facts.header_length", shard, length=length, limit=HEADER_LIMIT_BYTES)
+        raise broken("facts.header_length", shard, length=length, limit=HEADER_LIMIT_BYTES)
     if LENGTH_BYTES + length > file_bytes:
-        raise _broken("facts.truncated", shard, size=file_bytes, wanted=LENGTH_BYTES + length)
+        raise broken("facts.truncated", shard, size=file_bytes, wanted=LENGTH_BYTES + length)
     return length
 
 
@@ -90,7 +89,7 @@ def parse_header(content: bytes, shard: str) -> Header:
             sizes[key] = _size(entry)
         begin, end = entry.data_offsets
         if begin < 0 or end < begin or sizes[key] not in (end - begin, None):
-            raise _broken("facts.bad_entry", shard, tensor=name, entry=f"{key[0]} {list(key[1])} [{begin}, {end}]")
+            raise broken("facts.bad_entry", shard, tensor=name, entry=f"{key[0]} {list(key[1])} [{begin}, {end}]")
         tensors.append(Tensor(name, entry.dtype, entry.shape, end - begin, shard))
     return Header(tuple(tensors), LENGTH_BYTES + len(content), _covered(entries, shard))
 
@@ -101,7 +100,7 @@ def _entries(content: bytes, shard: str) -> dict[str, _Entry]:
     except msgspec.ValidationError:  # __metadata__ may use any key; look at it last
         entries = _slow_entries(content, shard)
     except _BAD_JSON as error:
-        raise _broken("facts.header_json", shard, reason=str(error)) from error
+        raise broken("facts.header_json", shard, reason=str(error)) from error
     entries.pop("__metadata__", None)
     return entries
 
@@ -115,7 +114,7 @@ def _slow_entries(content: bytes, shard: str) -> dict[str, _Entry]:
         for name, value in raw.items():
             entries[name] = _ENTRY.decode(value)
     except _BAD_JSON as error:
-        raise _broken("facts.header_json", shard, reason=f"{name} {error}".strip()) from error
+        raise broken("facts.header_json", shard, reason=f"{name} {error}".strip()) from error
     return entries
 
 
@@ -134,10 +133,6 @@ def _covered(entries: dict[str, _Entry], shard: str) -> int:
     place = 0
     for begin, end in spans:
         if begin != place:
-            raise _broken("facts.overlap" if begin < place else "facts.gap", shard, place=place, begin=begin)
+            raise broken("facts.overlap" if begin < place else "facts.gap", shard, place=place, begin=begin)
         place = end
     return place
-
-
-def _broken(key: str, shard: str, **values: object) -> FitserveError:
-    return OperationFailed(tr(key, None, shard=shard, **values), code="broken_model")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from fitserve.facts.config import printable
 from fitserve.facts.model import ModelFacts, QuantFormat
 from fitserve.text import tr
 
@@ -35,7 +36,7 @@ def _files(facts: ModelFacts, files: tuple[str, ...]) -> str:
         return tr("facts.gguf")
     if not weights and files:
         old = next((name for name in files if name.endswith((".bin", ".pt", ".pth"))), "")
-        return tr("facts.old_weights", file=old) if old else tr("facts.no_weights")
+        return tr("facts.old_weights", file=printable(old)) if old else tr("facts.no_weights")
     return ""
 
 
@@ -44,7 +45,7 @@ def _method(facts: ModelFacts, files: tuple[str, ...]) -> str:  # noqa: ARG001 -
     if quantization.format is QuantFormat.BITSANDBYTES:
         return tr("facts.bitsandbytes")
     if quantization.method and quantization.method not in _METHODS:
-        return tr("facts.unknown_method", method=quantization.method, version=JUDGED_BY)
+        return tr("facts.unknown_method", method=printable(quantization.method), version=JUDGED_BY)
     return ""
 
 
@@ -52,7 +53,7 @@ def _architecture(facts: ModelFacts, files: tuple[str, ...]) -> str:  # noqa: AR
     if not facts.architecture:
         return tr("facts.no_architecture")
     if facts.architecture not in architectures():
-        return tr("facts.unknown_architecture", architecture=facts.architecture, version=JUDGED_BY)
+        return tr("facts.unknown_architecture", architecture=printable(facts.architecture), version=JUDGED_BY)
     return ""
 
 

@@ -1,0 +1,74 @@
+"""`inspect gpus` for a reader, and for `recorded:FILE`: a plain redirect carries the record in its last line."""
+
+from __future__ import annotations
+
+import json
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from fitserve.chat.clean import strip_control
+from fitserve.facts.gpu import Gpu, GpusUnknown
+from fitserve.facts.gpu_record import MARK, gpus_document
+from fitserve.text import tr
+from fitserve.units import format_gib
+
+_WIDTH = 120  # where there is no terminal to ask
+
+
+def show_gpus(cards: tuple[Gpu, ...] | GpusUnknown, console: Console | None = None) -> None:
+    """Print the cards on stdout."""
+    console = console or Console(highlight=False, markup=False, emoji=False)
+    if isinstance(cards, GpusUnknown):
+        console.print(tr("inspect.gpus_unknown", reason=cards.reason))
+        if cards.evidence:
+            console.print(f"  {strip_control(cards.evidence)}", style="dim")
+    elif not cards:
+        console.print(tr("inspect.no_gpus"))
+    else:
+        console.print(_table(cards), width=console.width if console.is_terminal else _WIDTH)
+    if not console.is_terminal:
+        console.print(MARK + json.dumps(gpus_document(cards), ensure_ascii=False), soft_wrap=True)
+
+
+def _table(cards: tuple[Gpu, ...]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for column in ("index", "card", "total", "free", "bandwidth", "capability", "peers", "processes"):
+        right = column in ("index", "total", "free", "bandwidth")
+        folds = column in ("card", "processes")
+        name = tr(f"inspect.column_{column}")
+        table.add_column(name, justify="right" if right else "left", overflow="fold", no_wrap=not folds)
+    for card in cards:
+        table.add_row(*_row(card))
+    return table
+
+
+def _row(card: Gpu) -> tuple[str, ...]:
+    unknown = tr("inspect.unknown")
+    return (
+        str(card.index),
+        strip_control(card.name) + (" MIG" if card.mig else ""),
+        format_gib(card.total_bytes),
+        unknown if card.free_bytes is None else format_gib(card.free_bytes),
+        unknown if card.bandwidth_bytes_s is None else f"{card.bandwidth_bytes_s / 10**9:,.0f} GB/s",
+        unknown if card.compute_capability is None else ".".join(map(str, card.compute_capability)),
+        _peers(card),
+        _processes(card),
+    )
+
+
+def _peers(card: Gpu) -> str:
+    if card.p2p_peers is None:
+        return tr("inspect.unknown")
+    link = " NVLink" if card.nvlink else ""
+    return (", ".join(map(str, card.p2p_peers)) or tr("inspect.no_peers")) + link
+
+
+def _processes(card: Gpu) -> str:
+    shown = []
+    for process in card.processes[:4]:
+        used = "" if process.used_bytes is None else f" {format_gib(process.used_bytes)} GiB"
+        shown.append(f"{strip_control(process.name or '?')} ({process.pid}){used}")
+    more = len(card.processes) - len(shown)
+    return ", ".join(shown) + (f" +{more}" if more else "")
