@@ -39,7 +39,7 @@ def _most(old: Value, new: Value) -> Value:
 
 
 # Each pattern's key lists the figures of its groups; "" skips a group.
-_PATTERNS = [
+FIGURES = [
     pattern(
         "version",
         "version engine",
@@ -156,7 +156,7 @@ _PATTERNS = [
     pattern("graph_pools_gib", "pools", rf"with {_SIZE} allocated in private pools"),
     pattern("torch_reserved_gib", "reserved", rf"(?:and )?{_SIZE} is reserved by PyTorch but unallocated"),
 ]
-FIGURES = Index(_PATTERNS)
+_INDEX = Index(FIGURES)
 
 _KEEP: dict[str, Keep] = {
     "version": _first,
@@ -182,14 +182,15 @@ class FigureReader:
         """Read one raw line."""
         self.feed_line(parse(0, line))
 
-    def feed_line(self, line: LogLine) -> bool:
-        """Read one line that is already taken apart; True where it held a figure."""
-        held = False
-        for item, found in FIGURES.hits(line.text):
-            held = True
-            for name, value in _values(item, found):
-                self._put(name, value, line.number)
-        return held
+    def feed_line(self, line: LogLine) -> None:
+        """Read one line that is already taken apart."""
+        for _, item, found in _INDEX.hits(line.text):
+            self.take(line.number, item, found)
+
+    def take(self, number: int, item: Pattern, found: re.Match[str]) -> None:
+        """Keep the figures of one match."""
+        for name, value in _values(item, found):
+            self._put(name, value, number)
 
     def _put(self, name: str, value: Value, number: int) -> None:
         old = self.figures.get(name)

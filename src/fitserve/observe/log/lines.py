@@ -22,17 +22,19 @@ _LEVEL = r"DEBUG|INFO|WARNING|ERROR|CRITICAL"
 _CLOCK = r"(\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?)"
 _PROCESS = r"\(([A-Za-z_][^()\s]{0,60}(?: rank=\d{1,6})?) pid=(\d{1,10})(?:, ip=[^()\s]{1,60})?\)"
 _HEAD = re.compile(rf"(?:{_PROCESS} )?({_LEVEL}) {_CLOCK} (?:\[([^\]\s]{{1,120}})\]|([\w./-]{{1,120}}:\d{{1,6}})\]) ?")
+_LEVELS = re.compile(rf"(?:{_LEVEL}) \d\d-")
 _OWNER = re.compile(rf"{_PROCESS} ?")
 _UVICORN = re.compile(rf"({_LEVEL}):\s{{1,8}}")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_])")
 _CONTROL = dict.fromkeys([*range(9), *range(11, 32), 127, *range(128, 160), 0xFEFF])
-_WRAPPERS = (
-    re.compile(r"\d{4}-\d\d-\d\d[T ](\d\d:\d\d:\d\d)[.,]?\d{0,9}(?:Z|[+-]\d\d:?\d\d)?\s{1,4}(?:std(?:out|err) [FP] )?"),
-    re.compile(r"[A-Z][a-z]{2} [ \d]\d (\d\d:\d\d:\d\d)(?:\.\d+)? [^\s:]{1,80} [^\s:\[]{1,60}(?:\[\d{1,10}\])?: "),
-    re.compile(r"()[A-Za-z0-9][\w./-]{0,80} {1,40}\| "),
-    re.compile(r"()\[(?:rank ?)?\d{1,5}\]: ?"),
-    re.compile(r"()\[rank\d{1,5}\]:"),
+_STAMP = re.compile(
+    r"\d{4}-\d\d-\d\d[T ](\d\d:\d\d:\d\d)[.,]?\d{0,9}(?:Z|[+-]\d\d:?\d\d)?\s{1,4}(?:std(?:out|err) [FP] )?"
 )
+_JOURNAL = re.compile(
+    r"[A-Z][a-z]{2} [ \d]\d (\d\d:\d\d:\d\d)(?:\.\d+)? [^\s:]{1,80} [^\s:\[]{1,60}(?:\[\d{1,10}\])?: "
+)
+_COMPOSE = re.compile(r"()[A-Za-z0-9][\w./-]{0,80} {1,40}\| ")
+_RANK = re.compile(r"()\[(?:rank ?)?\d{1,5}\]: ?")
 _TEXT_KEYS = ("message", "msg", "MESSAGE", "log", "text", "event")
 _LEVEL_KEYS = ("levelname", "level", "severity", "LEVEL")
 _TIME_KEYS = ("asctime", "time", "timestamp", "ts", "@timestamp")
@@ -91,18 +93,29 @@ def _wrapped(number: int, text: str) -> LogLine:
             time = stamp or time
         elif head := _HEAD.match(text):
             return _vllm(number, text, head, process, pid)
-        elif owner := _OWNER.match(text):
+        elif text.startswith("(") and (owner := _OWNER.match(text)):
             process, pid, text = owner[1], int(owner[2]), text[owner.end() :]
-        elif wrapper := next(filter(None, (shape.match(text) for shape in _WRAPPERS)), None):
+        elif wrapper := _wrapper(text):
             time, text = wrapper[1] or time, text[wrapper.end() :]
         else:
             break
     return _bare(number, text, process, pid, time)
 
 
+def _wrapper(text: str) -> re.Match[str] | None:
+    first = text[:1]
+    if first == "[":
+        return _RANK.match(text)
+    if first.isdigit() and (stamp := _STAMP.match(text)):
+        return stamp
+    if first.isupper() and (journal := _JOURNAL.match(text)):
+        return journal
+    return _COMPOSE.match(text) if first.isalnum() and " | " in text[:140] else None
+
+
 def _bare(number: int, text: str, process: str, pid: int | None, time: str) -> LogLine:
-    head = _HEAD.search(text, 0, 300)  # a logging prefix of somebody's own
-    if head:
+    head = _HEAD.search(text, 0, 300) if "] " in text and _LEVELS.search(text, 0, 300) else None
+    if head:  # after a logging prefix of somebody's own
         return _vllm(number, text, head, process, pid)
     level = _UVICORN.match(text)
     if level:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _WORD = re.compile(r"[a-z_][a-z_0-9]{2,}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pattern:
     """A shape to look for in a message. `words`: one of them stands in every line that can match, in lower case."""
 
@@ -24,26 +24,31 @@ def pattern(key: str, words: str, shape: str, flags: int = 0) -> Pattern:
 
 
 class Index:
-    """Patterns by word. Cost of a line: one pass over its words, whatever the number of patterns."""
+    """Patterns by word. Cost of a line: one pass over its words, whatever the number of patterns.
 
-    def __init__(self, patterns: Iterable[Pattern]) -> None:
-        self._by_word: dict[str, list[Pattern]] = {}
-        for item in patterns:
-            for word in item.words:
-                self._by_word.setdefault(word, []).append(item)
+    Patterns come in groups, so that one pass serves several readers: a hit tells the number of its group.
+    """
 
-    def hits(self, text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:
-        """Every pattern that matches somewhere in `text`, with its match."""
-        for item in self.candidates(text):
-            found = item.shape.search(text)
-            if found:
-                yield item, found
+    def __init__(self, *groups: Iterable[Pattern]) -> None:
+        self._by_word: dict[str, list[tuple[int, Pattern]]] = {}
+        for number, patterns in enumerate(groups):
+            for item in patterns:
+                for word in item.words:
+                    self._by_word.setdefault(word, []).append((number, item))
+        self._words = self._by_word.keys()
 
-    def candidates(self, text: str) -> list[Pattern]:
-        """Patterns whose word stands in `text`, each once."""
-        present = self._by_word.keys() & set(_WORD.findall(text.lower()))
+    def hits(self, text: str) -> list[tuple[int, Pattern, re.Match[str]]]:
+        """Group number, pattern and match of every pattern that matches somewhere in `text`."""
+        present = self._words & set(_WORD.findall(text.lower()))
         if not present:
             return []
-        if len(present) == 1:
-            return self._by_word[present.pop()]
-        return list({id(item): item for word in sorted(present) for item in self._by_word[word]}.values())
+        out, tried = [], set()
+        for word in present:
+            for number, item in self._by_word[word]:
+                if item in tried:
+                    continue
+                if len(item.words) > 1:
+                    tried.add(item)
+                if found := item.shape.search(text):
+                    out.append((number, item, found))
+        return out

@@ -7,7 +7,7 @@ from fitserve.observe.log.match import Index, pattern
 from fitserve.stage import Stage
 
 # A line that says: this stage has begun. Several lines a stage, because versions, runners and devices differ.
-_MARKS = [
+MARKS = [
     pattern(Stage.CONFIG, "version", r"vLLM (?:API )?server version|^version \d|█ +version \d"),
     pattern(Stage.CONFIG, "args", r"^(?:non-default )?args: "),
     pattern(Stage.CONFIG, "platform", r"^Automatically detected platform"),
@@ -27,7 +27,9 @@ _MARKS = [
     pattern(Stage.PROFILE, "encoder", r"^Encoder cache will be initialized"),
     pattern(Stage.PROFILE, "profiling", r"^(?:Profiling CUDA graph memory|Skipping memory profiling for multimodal)"),
     pattern(Stage.PROFILE, "profiling", r"sequence length used for profiling"),
-    pattern(Stage.PROFILE, "torch", r"^torch\.compile (?:takes|took)|for vLLM's torch\.compile|^Dynamo bytecode transform"),
+    pattern(
+        Stage.PROFILE, "torch", r"^torch\.compile (?:takes|took)|for vLLM's torch\.compile|^Dynamo bytecode transform"
+    ),
     pattern(Stage.PROFILE, "graph", r"^Compiling a graph|^Cache the graph"),
     pattern(Stage.PROFILE, "warmup", r"Initial profiling/warmup run took"),
     pattern(Stage.PROFILE, "overriding", r"^Overriding num_gpu_blocks=0 "),
@@ -51,11 +53,12 @@ _MARKS = [
     pattern(Stage.SERVE, "request", r"^(?:Received|Added|Finished) request "),
     pattern(Stage.SERVE, "http", r'"(?:GET|POST) /\S{0,200} HTTP/1\.1" \d{3}'),
 ]
-MARKS = Index(_MARKS)
+_INDEX = Index(MARKS)
+_ORDER = {stage: number for number, stage in enumerate(Stage)}
 
 
 class StageReader:
-    """Follows one start. Feed it every line; it tells each stage once, when it begins."""
+    """Follows one start. Feed it every line; it tells each stage when it begins (download and load may alternate)."""
 
     def __init__(self) -> None:
         self.stage: Stage | None = None
@@ -66,23 +69,24 @@ class StageReader:
 
     def feed_line(self, line: LogLine) -> Stage | None:
         """The same for a line that is already taken apart."""
-        reached = stage_of(line)
-        if reached is None or not self._is_later(reached):
-            return None
-        self.stage = reached
-        return reached
+        reached = stage_of(line, [Stage(item.key) for _, item, _ in _INDEX.hits(line.text)])
+        return reached if reached is not None and self.enter(reached) else None
 
-    def _is_later(self, reached: Stage) -> bool:
+    def enter(self, reached: Stage) -> bool:
+        """Go to this stage; False where the start is already there or further."""
         if self.stage is None:
-            return True
-        if reached is Stage.DOWNLOAD:  # weights are fetched by the worker that is about to load them
-            return self.stage in (Stage.CONFIG, Stage.LOAD)
-        return self.stage.before(reached)
+            later = True
+        elif reached is Stage.DOWNLOAD:  # weights are fetched by the worker that is about to load them
+            later = self.stage in (Stage.CONFIG, Stage.LOAD)
+        else:
+            later = _ORDER[reached] > _ORDER[self.stage]
+        if later:
+            self.stage = reached
+        return later
 
 
-def stage_of(line: LogLine) -> Stage | None:
-    """The stage whose beginning this line reports, whatever came before."""
-    if line.level in ("ERROR", "CRITICAL", "NOTE"):
+def stage_of(line: LogLine, marks: list[Stage]) -> Stage | None:
+    """The stage whose beginning this line reports, given the marks found in it: errors and remarks report none."""
+    if not marks or line.level in ("ERROR", "CRITICAL", "NOTE"):
         return None
-    found = [Stage(item.key) for item, _ in MARKS.hits(line.text)]
-    return max(found, key=list(Stage).index) if found else None
+    return max(marks, key=lambda stage: _ORDER[stage])
