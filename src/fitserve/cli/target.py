@@ -35,9 +35,9 @@ def find_target(target: str, backend_url: str, model: str = "") -> Target:
         name = "" if _is_address(target) else target
         return Target(Endpoint(base_url, model, key), name, DEMO in (name, model))
     deployment = _deployment(target)
+    key = key or deployment.env.get("VLLM_API_KEY", "")
     endpoint = Endpoint(deployment.url, model or deployment.served_model_name, key)
-    is_demo = DEMO in (deployment.name, deployment.served_model_name)
-    return Target(endpoint, deployment.name, is_demo, deployment.page_port)
+    return Target(endpoint, deployment.name, deployment.demo, deployment.page_port)
 
 
 def _deployment(name: str) -> Deployment:

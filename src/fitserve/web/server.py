@@ -1,0 +1,130 @@
+"""The page as a server: both languages mounted, guarded, on a port that is free."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fitserve.errors import OperationFailed, ToolMissing
+from fitserve.paths import cache_dir
+from fitserve.text import LANGUAGES, tr
+from fitserve.web.guard import App, Door, Guard, preferred_language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fitserve.chat.endpoint import Endpoint
+
+_PORTS_TRIED = 50
+_UPLOAD_LIMIT = "64mb"
+_CSS = """
+footer { display: none !important }
+.gradio-container { max-width: 60rem !important; margin: 0 auto !important }
+#top h1 { font-size: 1.1rem; margin: 0 4rem 0 0 } #top h1 span { font-weight: 400; opacity: .75 }
+#top { position: relative } #top .language { position: absolute; top: 0; right: 0 }
+#top .toy { font-size: .85rem; opacity: .8; margin: 0 }
+#notices p { margin: 0; font-size: .85rem } #notices .figures { opacity: .7; font-variant-numeric: tabular-nums }
+#buttons { align-items: center } #buttons button { flex-grow: 0 }
+@media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important } }
+"""
+_FONTS = ("ui-sans-serif", "system-ui", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "WenQuanYi Zen Hei",
+          "sans-serif")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the page is to stand. `exact`: another port will not do (a supervisor has told it to people)."""
+
+    host: str = "127.0.0.1"
+    port: int = 7860
+    exact: bool = False
+    language: str = ""  # where `/` leads; empty: as the browser wants it
+    door: Door = field(default_factory=Door)
+
+
+def require_gradio() -> None:
+    """Raises ToolMissing with the install line where the extra is not installed."""
+    import importlib.util
+
+    if importlib.util.find_spec("gradio") is None:
+        raise ToolMissing(tr("web.not_installed"), code="web_missing", hint="pip install 'fitserve[web]'")
+
+
+def bound(place: Place) -> socket.socket:
+    """A listening socket on the port or the next free one. Raises OperationFailed."""
+    ports = [place.port] if place.exact or place.port == 0 else range(place.port, min(place.port + _PORTS_TRIED, 65536))
+    reason = ""
+    for port in ports:
+        family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((place.host, port))
+            sock.listen(128)
+            return sock
+        except OSError as error:
+            sock.close()
+            reason = f"{place.host}:{port}: {error.strerror or error}"
+    raise OperationFailed(
+        tr("web.port_in_use", port=place.port), code="port_in_use", evidence=reason, hint=tr("web.port_in_use_next")
+    )
+
+
+def serve(endpoint: Endpoint, place: Place, is_demo: bool, started: Callable[[str, int], None]) -> None:
+    """Serve until told to stop. `started` gets the URL and the port before the first request is taken."""
+    require_gradio()
+    with closing(bound(place)) as sock:
+        port = int(sock.getsockname()[1])
+        app = build(endpoint, place, is_demo)
+        started(url_of(place.host, port), port)
+        import uvicorn
+
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False, ws="none"
+        )
+        uvicorn.Server(config).run(sockets=[sock])
+
+
+def build(endpoint: Endpoint, place: Place, is_demo: bool) -> App:
+    """The guarded application, without a port."""
+    uploads = cache_dir() / "page"
+    uploads.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ.update(GRADIO_TEMP_DIR=str(uploads), GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1")
+    import gradio as gr
+    from fastapi import FastAPI
+
+    from fitserve.chat.ongoing import Ongoing
+    from fitserve.web.app import Page
+    from fitserve.web.talk import Desk
+
+    desk = Desk(endpoint, Ongoing())
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_route("/", _home(place.language), methods=["GET"])
+    theme = gr.themes.Default(font=_FONTS, font_mono=("ui-monospace", "Consolas", "monospace"))
+    options: dict[str, Any] = {"theme": theme, "css": _CSS, "max_file_size": _UPLOAD_LIMIT, "footer_links": []}
+    for language in LANGUAGES:
+        blocks = Page(desk, language, is_demo).blocks()
+        gr.mount_gradio_app(
+            app, blocks, f"/{language}", show_error=False, run_history=False, ssr_mode=False, pwa=False,
+            mcp_server=False, enable_monitoring=False, allowed_paths=[], **options,
+        )  # fmt: skip
+    return Guard(app, place.door)
+
+
+def _home(fixed: str) -> Callable[[Any], Any]:
+    """`/` leads to the fixed language, or to the browser's."""
+    from fastapi.responses import RedirectResponse
+
+    async def home(request: Any) -> Any:  # noqa: ANN401 - FastAPI is imported late
+        return RedirectResponse(f"/{fixed or preferred_language(request.headers.get('accept-language', ''))}/", 307)
+
+    return home
+
+
+def url_of(host: str, port: int) -> str:
+    """As a person on this machine opens it."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}.get(host, host)  # noqa: S104 - compared only
+    return f"http://{name}:{port}"
