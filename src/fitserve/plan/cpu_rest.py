@@ -1,7 +1,7 @@
 """What a CPU engine takes besides weights and cache: measured on vLLM 0.32, x86 with AVX-512, two cores.
 
 Measured as resident private memory at «ready» with small models (12 MB of weights): API server 0.45 GiB, engine core
-0.43 GiB, each rank 0.45 GiB; shared code pages add 0.1 to 0.3 GiB a process. Compiling adds the compiler's own processes.
+0.43 GiB, each rank 0.45 GiB; shared code pages add 0.1 to 0.3 GiB a process. Compiling adds its own processes.
 """
 
 from __future__ import annotations

@@ -10,6 +10,12 @@ from fitserve.plan.settings import Settings
 SERVER = ("python", "-m", "vllm.entrypoints.openai.api_server")
 # `.invalid` never resolves (RFC 2606): with it in the list, vLLM refuses every media URL but `data:`.
 NO_DOMAIN = "none.invalid"
+CLOSED_FLAGS: tuple[tuple[str, ...], ...] = (
+    ("--allowed-media-domains", NO_DOMAIN),
+    ("--no-enable-mm-embeds",),
+    ("--no-trust-remote-code",),
+    ("--allowed-origins", "[]"),
+)
 
 
 def command(settings: Settings, model: str, host: str, port: int) -> tuple[str, ...]:
@@ -65,28 +71,15 @@ def _pictures(settings: Settings) -> Iterable[str]:
 
 def _closed(extra: Sequence[str]) -> Iterable[str]:
     """No media from the network or the disk, no tensors in requests, no other origin; unless `extra` opens one."""
-    given = {word.split("=", 1)[0] for word in extra}
-    if "--allowed-media-domains" not in given:
-        yield from ("--allowed-media-domains", NO_DOMAIN)
-    if "--enable-mm-embeds" not in given:
-        yield "--no-enable-mm-embeds"
-    if "--trust-remote-code" not in given:
-        yield "--no-trust-remote-code"
-    if "--allowed-origins" not in given:
-        yield from ("--allowed-origins", "[]")
+    given = {word.split("=", 1)[0].replace("--no-", "--") for word in extra}
+    for words in CLOSED_FLAGS:
+        if words[0].replace("--no-", "--") not in given:
+            yield from words
 
 
-def environment(settings: Settings, cpu_ids: Sequence[int] = ()) -> dict[str, str]:
-    """The environment that belongs to the settings. A CPU engine's KV space and its ranks' processors stand here."""
+def environment(settings: Settings) -> dict[str, str]:
+    """The environment that belongs to the settings; a CPU engine's cache space stands here. The engine adds its own."""
     env = {"VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     if settings.cpu_kv_cache_space_gib is not None:
         env["VLLM_CPU_KVCACHE_SPACE"] = str(settings.cpu_kv_cache_space_gib)
-        if settings.tensor_parallel_size > 1 and cpu_ids:
-            env["VLLM_CPU_OMP_THREADS_BIND"] = bind(cpu_ids, settings.tensor_parallel_size)
     return env
-
-
-def bind(cpu_ids: Sequence[int], ranks: int) -> str:
-    """Processors of each rank as VLLM_CPU_OMP_THREADS_BIND takes them: `0,1|2,3`. `auto` needs a NUMA node a rank."""
-    size = max(1, len(cpu_ids) // ranks)
-    return "|".join(",".join(map(str, cpu_ids[rank * size : (rank + 1) * size])) for rank in range(ranks))

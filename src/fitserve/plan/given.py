@@ -1,4 +1,4 @@
-"""What a plan is made from, and what it is judged by: one frozen value handed to the ledger, the search and the checks."""
+"""What a plan is made from: one frozen value handed to the ledger, the search and the checks."""
 
 from __future__ import annotations
 

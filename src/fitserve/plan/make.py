@@ -35,14 +35,13 @@ def finish(given: Given, draft: Draft) -> Plan:
     """The draft with its command, environment and checks. A failed check means that the start will fail."""
     settings, request = draft.settings, given.request
     checks = tuple(run_checks(given, settings, draft.kv))
-    cpu_ids = request.cpu_ids or tuple(range(given.host.cores))
     return Plan(
         verdict=draft.verdict,
         model=given.model,
         engine=given.engine,
         settings=settings,
         command=command(settings, served(given.model), request.host, request.port),
-        env=environment(settings, cpu_ids),
+        env=environment(settings),
         budget_bytes=draft.budget_bytes,
         ledger=draft.ledger,
         kv=draft.kv,

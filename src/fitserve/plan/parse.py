@@ -1,4 +1,4 @@
-"""From somebody's command to settings: the way back of flags.py, for `--from`, for what follows `--`, and for the doctor."""
+"""From somebody's command to settings, the way back of flags.py: for `--from`, what follows `--`, the doctor."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from fitserve.plan.flags import CLOSED_FLAGS
 from fitserve.plan.request import PlanRequest
 from fitserve.units import parse_count
 
@@ -36,7 +37,7 @@ GONE = frozenset(
 
 @dataclass(frozen=True)
 class ParsedCommand:
-    """A command read: what is asked, which flags nobody knows, which values are not valid, and what was left as it is."""
+    """A command read: what is asked, which flags nobody knows or are gone, which values are not valid."""
 
     model: str
     request: PlanRequest
@@ -69,7 +70,7 @@ def parse(argv: Sequence[str], base: PlanRequest | None = None) -> ParsedCommand
     reader = _Reader(base or PlanRequest(), dict(flag_kinds()))
     positional += reader.read(words)
     model = reader.flags.get("--model") or (positional[0] if positional else "")
-    request = reader.request
+    request = replace(reader.request, extra=tuple(reader.extra))
     if "VLLM_CPU_KVCACHE_SPACE" in env and env["VLLM_CPU_KVCACHE_SPACE"].isdigit():
         request = replace(request, cpu_kv_cache_space_gib=int(env["VLLM_CPU_KVCACHE_SPACE"]))
     return ParsedCommand(
@@ -105,6 +106,7 @@ class _Reader:
 
     def __init__(self, request: PlanRequest, kinds: dict[str, str]) -> None:
         self.request = request
+        self.extra: list[str] = []
         self.kinds = kinds
         self.flags: dict[str, str | None] = {}
         self.unknown: list[str] = []
@@ -122,7 +124,10 @@ class _Reader:
                 continue
             name, equals, value = word.partition("=")
             name = _spelling(name)
-            self._flag(name, [value] if equals else self._values(name, rest))
+            values = [value] if equals else self._values(name, rest)
+            self._flag(name, values)
+            if name not in _APPLY and name != "--model" and (name, *values) not in CLOSED_FLAGS:
+                self.extra += [word] if equals else [word, *values]
         return positional
 
     def _values(self, name: str, rest: list[str]) -> list[str]:
@@ -150,7 +155,12 @@ class _Reader:
                 self.invalid.append(f"{name}: {error}")
 
 
-_SHORT = {"-tp": "--tensor-parallel-size", "-ep": "--enable-expert-parallel", "-sc": "--speculative-config"}
+_SHORT = {
+    "-tp": "--tensor-parallel-size",
+    "-ep": "--enable-expert-parallel",
+    "-sc": "--speculative-config",
+    "--kv-cache-memory": "--kv-cache-memory-bytes",  # as vLLM's own log suggests it
+}
 
 
 def _spelling(name: str) -> str:
@@ -200,7 +210,6 @@ _APPLY: dict[str, Callable[[PlanRequest, str], PlanRequest]] = {
     "--max-num-seqs": _whole("max_num_seqs"),
     "--max-num-batched-tokens": _whole("max_num_batched_tokens"),
     "--kv-cache-memory-bytes": _whole("kv_cache_memory_bytes"),
-    "--kv-cache-memory": _whole("kv_cache_memory_bytes"),
     "--block-size": _whole("block_size"),
     "--max-cudagraph-capture-size": _whole("max_cudagraph_capture_size"),
     "--port": _whole("port"),

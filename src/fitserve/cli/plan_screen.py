@@ -1,0 +1,118 @@
+"""A plan for a reader: verdict, settings, the ledger as bars, the cache, reasons, checks, and the command to copy."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from fitserve.chat.clean import strip_control
+from fitserve.plan.plan import CheckState, LedgerRow, Plan, Verdict
+from fitserve.text import tr
+from fitserve.units import format_gib
+
+_WIDTH, _BAR = 100, 24
+_COLOUR = {Verdict.FITS: "green", Verdict.TIGHT: "yellow", Verdict.DOES_NOT_FIT: "red"}
+_MARK = {CheckState.OK: "✓", CheckState.WARN: "!", CheckState.FAIL: "✗", CheckState.UNKNOWN: "?"}
+_CHECK_COLOUR = {CheckState.OK: "green", CheckState.WARN: "yellow", CheckState.FAIL: "red", CheckState.UNKNOWN: "cyan"}
+
+
+def show_plan(plan: Plan, console: Console | None = None) -> None:
+    """Print the plan on stdout, one screen."""
+    console = console or Console(highlight=False, markup=False, emoji=False)
+    width = min(console.width, _WIDTH)
+    console.print(_headline(plan), width=width)
+    console.print(_ledger(plan), width=width)
+    for line in _after(plan):
+        console.print(line, width=width, overflow="fold")
+    console.print(Text(tr("plan.command"), style="bold"))
+    console.print(Text(command_line(plan)), soft_wrap=True)
+
+
+def _headline(plan: Plan) -> Text:
+    settings = plan.settings
+    text = Text()
+    text.append(tr(f"plan.verdict_{plan.verdict.value}"), style=f"bold {_COLOUR[plan.verdict]}")
+    text.append("  " + strip_control(plan.model.name), style="bold")
+    text.append(f"  {plan.engine.name} {plan.engine.version}\n", style="dim")
+    mode = tr("plan.mode_eager" if settings.enforce_eager else "plan.mode_graphs")
+    text.append(
+        tr(
+            "plan.settings_line",
+            ranks=settings.tensor_parallel_size,
+            mode=mode,
+            length=f"{settings.max_model_len:,}",
+            seqs=settings.max_num_seqs,
+            step=f"{settings.max_num_batched_tokens:,}",
+        )
+    )
+    return text
+
+
+def _ledger(plan: Plan) -> Table:
+    table = Table(box=None, padding=(0, 1), title=None)
+    table.add_column(tr("plan.column_item"), no_wrap=True)
+    table.add_column("GiB", justify="right", no_wrap=True)
+    table.add_column(tr("plan.column_range"), justify="right", no_wrap=True, style="dim")
+    table.add_column("", no_wrap=True)
+    table.add_column(tr("plan.column_basis"), no_wrap=True, style="dim")
+    scale = max([plan.budget_bytes, *(row.expected or 0 for row in plan.ledger)], default=1) or 1
+    for row in plan.ledger:
+        table.add_row(*_row(row, scale, plan.engine.device == "cpu"))
+    table.add_row(tr("plan.row_budget"), format_gib(plan.budget_bytes), "", "", "", style="bold")
+    return table
+
+
+def _row(row: LedgerRow, scale: int, on_cpu: bool) -> Iterator[Text]:
+    style = "dim" if row.item == "reserve" or row.transient else ""
+    yield Text(tr("plan.row_processes" if on_cpu and row.item == "context" else f"plan.row_{row.item}"), style=style)
+    if row.expected is None or row.low is None or row.high is None:
+        yield from (Text("?"), Text(""), Text(""), Text(tr("plan.basis_unknown")))
+        return
+    yield Text(format_gib(row.expected), style=style)
+    yield Text("" if row.low == row.high else f"{format_gib(row.low)}–{format_gib(row.high)}")
+    yield _bar(row, scale)
+    yield Text(tr(f"plan.basis_{row.basis.value}"))
+
+
+def _bar(row: LedgerRow, scale: int) -> Text:
+    """Full blocks to the low end, lighter ones to the high end."""
+    low, high = (max(0, min(_BAR, round((size or 0) / scale * _BAR))) for size in (row.low, row.high))
+    style = {"kv_pool": "green", "weights": "blue", "reserve": "dim"}.get(row.item, "yellow")
+    least = 1 if (row.expected or 0) > 0 else 0
+    return Text("█" * low + "▒" * max(high - low, least - low), style="dim" if row.transient else style)
+
+
+def _after(plan: Plan) -> Iterator[Text]:
+    if plan.kv:
+        kv = plan.kv
+        yield Text(
+            tr(
+                "plan.kv_line",
+                blocks=f"{kv.blocks:,}",
+                block=kv.block_tokens,
+                tokens=f"{kv.tokens:,}",
+                times=f"{kv.concurrency:.2f}",
+                length=f"{plan.settings.max_model_len:,}",
+                need=kv.blocks_per_request,
+            )
+        )
+    for reason in plan.reasons:
+        yield Text("· " + strip_control(reason))
+    for refused in plan.refused:
+        said = ", ".join(f"{name}={value}" for name, value in refused.settings.items())
+        yield Text(f"✗ {said}: {refused.why}", style="dim")
+    for check in plan.checks:
+        if check.state is not CheckState.OK:
+            yield Text(f"{_MARK[check.state]} {strip_control(check.detail)}", style=_CHECK_COLOUR[check.state])
+    passed = sum(check.state is CheckState.OK for check in plan.checks)
+    yield Text(tr("plan.checks_passed", passed=passed, all=len(plan.checks)), style="dim")
+
+
+def command_line(plan: Plan) -> str:
+    """The command with its environment in front, ready for a shell."""
+    env = " ".join(f"{name}={shlex.quote(value)}" for name, value in plan.env.items())
+    return f"{env} {shlex.join(plan.command)}".strip()

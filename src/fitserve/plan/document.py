@@ -1,0 +1,67 @@
+"""`plan --json`: one document, bytes as integers, null for what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from fitserve.facts.model import LayerKind, ModelFacts
+from fitserve.plan.plan import SCHEMA_VERSION, KvPlan, Plan
+from fitserve.plan.settings import Settings
+
+
+def plan_document(plan: Plan) -> dict[str, object]:
+    """The plan under the keys of the design's section 5."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "plan",
+        "verdict": plan.verdict.value,
+        "fits": plan.fits,
+        "model": _model(plan.model),
+        "engine": {"name": plan.engine.name, "version": plan.engine.version, "device": plan.engine.device},
+        "settings": settings_document(plan.settings),
+        "command": list(plan.command),
+        "env": plan.env,
+        "budget_bytes": plan.budget_bytes,
+        "ledger": [asdict(row) | {"basis": row.basis.value} for row in plan.ledger],
+        "kv": _kv(plan.kv),
+        "reasons": list(plan.reasons),
+        "refused": [{"settings": refused.settings, "why": refused.why} for refused in plan.refused],
+        "checks": [{"name": c.name, "state": c.state.value, "detail": c.detail} for c in plan.checks],
+    }
+
+
+def settings_document(settings: Settings) -> dict[str, object]:
+    """The settings under vLLM's names; what is not set is left out, except what the design always shows."""
+    shown = {
+        "tensor_parallel_size", "enforce_eager", "max_model_len", "gpu_memory_utilization", "max_num_seqs",
+        "max_num_batched_tokens", "kv_cache_dtype", "enable_prefix_caching",
+    }  # fmt: skip
+    plain = asdict(Settings(1, False, 1, 1, 1, True))
+    values = asdict(settings)
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in values.items()
+        if name in shown or value != plain[name]
+    }
+
+
+def _kv(kv: KvPlan | None) -> dict[str, object] | None:
+    return None if kv is None else asdict(kv)
+
+
+def _model(model: ModelFacts) -> dict[str, object]:
+    quantization = model.quantization
+    return {
+        "name": model.name,
+        "source": model.source,
+        "architecture": model.architecture or None,
+        "layers": {kind.value: model.count(kind) for kind in LayerKind if model.count(kind)},
+        "max_positions": model.max_positions,
+        "vision": model.vision is not None,
+        "quantization": {
+            "format": quantization.format.value,
+            "bits": quantization.bits,
+            "group_size": quantization.group_size,
+        },
+        "checkpoint_bytes": model.checkpoint_bytes,
+    }
