@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fitserve.paths import state_dir
 from fitserve.text import tr
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ def install_engine(spec: str, yes: bool, dry_run: bool, as_json: bool) -> None:
         if dry_run:
             from fitserve.engines.dry_run import dry_run as would_install
 
-            click.echo("\n".join(would_install(spec, progress).lines()))
+            would = would_install(spec, progress, state_dir() / "engine-dry-run.log")
+            click.echo(json.dumps(would.document()) if as_json else "\n".join(would.lines()))
             return
         engine = install(spec, ask=consent(yes), progress=progress)
     if as_json:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from fitserve.constants import PYTORCH_CPU_INDEX
 from fitserve.facts.engine import EngineFacts
 
 GROUP = "fitserve.engines"
@@ -28,7 +29,8 @@ class Recipe:
     lock: Path | None = None  # hashed requirements, installed without a resolver
     torch_lock: Path | None = None  # hashes of the CPU builds of torch
     cuda_torch_lock: Path | None = None  # the last resort: torch's CUDA build and its libraries
-    download_bytes: int | None = None
+    index: str = PYTORCH_CPU_INDEX  # where torch's CPU build is looked for after this machine's own sources
+    download_bytes: int | None = None  # without torch where it comes first
     disk_bytes: int | None = None
 
     @property

@@ -10,13 +10,13 @@ import sysconfig
 import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import fitserve
 from fitserve.engines.base import Recipe
 from fitserve.engines.manifest import Manifest, python_of, write_manifest
-from fitserve.engines.packages import Pip
+from fitserve.engines.packages import Installs, Pip
 from fitserve.engines.progress import Progress
 from fitserve.engines.room import Ground
 from fitserve.engines.torch_source import install_torch
@@ -37,7 +37,6 @@ class Draft:
     place: Path
     log: Path
     torch_source: str = ""
-    notes: tuple[str, ...] = field(default=())
 
     def finish(self, lock_digest: str) -> int:
         """Make it fit for its place, write the manifest last, and return its size in bytes."""
@@ -56,7 +55,7 @@ class Draft:
 
 @contextmanager
 def build(
-    recipe: Recipe, folder: Path, ground: Ground, ask: Callable[[str], bool], progress: Progress, index: str
+    recipe: Recipe, folder: Path, ground: Ground, ask: Callable[[str], bool], progress: Progress
 ) -> Iterator[Draft]:
     """Make the environment and give it out for judgement; on any failure, an interrupt too, it is removed."""
     place = folder / recipe.folder
@@ -68,18 +67,23 @@ def build(
         runner = ground.pip_runner()
         venv.EnvBuilder(symlinks=True, with_pip=runner is None).create(half)
         progress.end()
-        fill(draft, Pip(python_of(half), runner, draft.log), ask, progress, index)
+        draft.torch_source = fill(recipe, Pip(python_of(half), runner, draft.log), ask, progress)
+        if recipe.device == "cpu":
+            add_shim(half)
         yield draft
     finally:
         shutil.rmtree(half, ignore_errors=True)
 
 
-def fill(draft: Draft, pip: Pip, ask: Callable[[str], bool], progress: Progress, index: str) -> None:
-    """Bring the packages in: torch first, for its source has to be found, then the engine and all that it needs."""
-    recipe = draft.recipe
+def fill(recipe: Recipe, pip: Installs, ask: Callable[[str], bool], progress: Progress) -> str:
+    """Bring the packages in: torch first, for its source has to be found, then the engine and all that it needs.
+
+    Returns where torch came from, '' where the engine's own requirement brings it.
+    """
+    source = ""
     if recipe.torch and recipe.torch_lock and recipe.cuda_torch_lock:
         progress.begin(tr("engines.stage_torch", version=recipe.torch))
-        draft.torch_source = install_torch(pip, recipe.torch_lock, recipe.cuda_torch_lock, ask, progress, index)
+        source = install_torch(pip, recipe.torch_lock, recipe.cuda_torch_lock, ask, progress, recipe.index)
         progress.end()
     size = format_bytes(recipe.download_bytes) if recipe.download_bytes else tr("engines.size_unknown")
     progress.begin(tr("engines.stage_packages", package=recipe.package, count=requirements(recipe), size=size))
@@ -89,7 +93,7 @@ def fill(draft: Draft, pip: Pip, ask: Callable[[str], bool], progress: Progress,
         hashed = ("--no-deps", "--only-binary=:all:", "--require-hashes")
         pip.install(*hashed, "-r", str(recipe.lock), detail=progress.detail)
     progress.end()
-    add_shim(draft.folder)
+    return source
 
 
 def add_shim(environment: Path) -> None:
@@ -134,10 +138,11 @@ def digest_of(recipe: Recipe) -> str:
 
 
 def requirements(recipe: Recipe) -> int | str:
-    """How many packages the lock names; `?` without a lock."""
+    """How many packages the lock names (one may have two versions, for different Pythons); `?` without a lock."""
     if recipe.lock is None:
         return "?"
-    return sum("==" in line for line in recipe.lock.read_text(encoding="utf-8").splitlines() if line[:1].isalnum())
+    lines = recipe.lock.read_text(encoding="utf-8").splitlines()
+    return len({line.partition("==")[0] for line in lines if line[:1].isalnum()})
 
 
 def size_of(folder: Path) -> int:

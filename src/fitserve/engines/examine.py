@@ -67,20 +67,28 @@ def read(output: str) -> Answer | None:
 
 def examine_cached(python: Path, *, quick: bool = False) -> Answer:
     """As `examine`, but a good answer is kept until the environment changes. What fails is tried again each time."""
-    place = cache_dir() / "engines" / f"{hashlib.sha256(_identity(python).encode()).hexdigest()[:24]}{'q' * quick}.json"
     try:
-        known = Answer(**json.loads(place.read_text(encoding="utf-8")))
+        return Answer(**json.loads(_memory(python, quick).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
-        known = None
-    if known is not None:
-        return known
-    answer = examine(python, quick=quick)
-    if not answer.problem and (quick or answer.engine):
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft = place.with_suffix(f".{os.getpid()}")
-        draft.write_text(json.dumps(vars(answer)), encoding="utf-8")
-        draft.replace(place)
-    return answer
+        answer = examine(python, quick=quick)
+        remember(python, answer, quick=quick)
+        return answer
+
+
+def remember(python: Path, answer: Answer, *, quick: bool = False) -> None:
+    """Keep a good answer until the environment changes."""
+    if answer.problem or not (quick or answer.engine):
+        return
+    place = _memory(python, quick)
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = place.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(vars(answer)), encoding="utf-8")
+    draft.replace(place)
+
+
+def _memory(python: Path, quick: bool) -> Path:
+    name = hashlib.sha256(_identity(python).encode()).hexdigest()[:24] + "q" * quick
+    return cache_dir() / "engines" / f"{name}.json"
 
 
 def facts(python: Path, answer: Answer, *, managed: bool, cpu_flags: frozenset[str] | None) -> EngineFacts:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from fitserve.constants import PYTORCH_CPU_INDEX, VLLM_VERSION
+from fitserve.constants import VLLM_VERSION
 from fitserve.engines.base import Engine, Recipe, engines
 from fitserve.engines.build import build, digest_of, swap, sweep
-from fitserve.engines.examine import Examiner, examine, examine_cached, facts
+from fitserve.engines.examine import Examiner, examine, examine_cached, facts, remember
 from fitserve.engines.find import engines_dir, processor_flags
 from fitserve.engines.hold import held
 from fitserve.engines.manifest import python_of, read_manifest
@@ -31,7 +31,6 @@ class Workshop:
     folder: Path
     ground: Ground
     judge: Examiner
-    index: str = PYTORCH_CPU_INDEX
 
 
 def parse_spec(spec: str, known: dict[str, Engine] | None = None) -> Recipe:
@@ -89,7 +88,7 @@ def _already(recipe: Recipe, shop: Workshop, progress: Progress) -> EngineFacts 
 
 
 def _built(recipe: Recipe, shop: Workshop, ask: Callable[[str], bool], progress: Progress) -> EngineFacts:
-    with build(recipe, shop.folder, shop.ground, ask, progress, shop.index) as draft:
+    with build(recipe, shop.folder, shop.ground, ask, progress) as draft:
         progress.begin(tr("engines.stage_import"))
         answer = shop.judge(python_of(draft.folder))
         progress.end()
@@ -106,8 +105,8 @@ def _built(recipe: Recipe, shop: Workshop, ask: Callable[[str], bool], progress:
     progress.say(
         tr("engines.installed", name=recipe.engine, version=recipe.version, folder=place, size=format_bytes(size))
     )
-    found = facts(python_of(place), answer, managed=True, cpu_flags=processor_flags())
-    return replace(found, notes=(*found.notes, *draft.notes))
+    remember(python_of(place), answer)
+    return facts(python_of(place), answer, managed=True, cpu_flags=processor_flags())
 
 
 def _facts(place: Path, judge: Examiner) -> EngineFacts:

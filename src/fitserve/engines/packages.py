@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from fitserve.errors import FitserveError, OperationFailed, ToolMissing
 from fitserve.text import tr
@@ -43,6 +44,12 @@ def pip_runner() -> Path | None:
     return runner if runner.is_file() else None
 
 
+class Installs(Protocol):
+    """Brings what pip's arguments name into one environment, or only says what that would be."""
+
+    def install(self, *arguments: str, detail: Callable[[str], None]) -> None: ...
+
+
 class Pip:
     """pip for one environment. `runner` None uses the pip inside that environment."""
 
@@ -52,8 +59,11 @@ class Pip:
 
     def install(self, *arguments: str, detail: Callable[[str], None] = lambda _: None) -> None:
         """`pip install ARGUMENTS`. Raises ToolMissing for a package that can't be had, OperationFailed otherwise."""
-        argv = [*self.command, "install", "--no-color", "--progress-bar", "off", "--no-compile", *arguments]
-        lines, code = self._run(argv, detail)
+        self.run("--progress-bar", "off", "--no-compile", *arguments, detail=detail)
+
+    def run(self, *arguments: str, detail: Callable[[str], None]) -> None:
+        """`pip install` with exactly these arguments; raises as `install` does."""
+        lines, code = self._run([*self.command, "install", "--no-color", *arguments], detail)
         if code:
             raise trouble(lines, self.log)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fitserve.constants import NEWEST_PYTHON, OLDEST_PYTHON
 from fitserve.engines.base import Recipe
+from fitserve.engines.find import nvidia_driver
 from fitserve.engines.packages import pip_runner
 from fitserve.engines.progress import Progress
 from fitserve.errors import OperationFailed, ToolMissing
@@ -28,6 +29,7 @@ class Ground:
     has_module: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None
     pip_runner: Callable[[], Path | None] = pip_runner
     which: Callable[[str], str | None] = shutil.which
+    nvidia: Callable[[], bool] = nvidia_driver
     free_bytes: Callable[[Path], int] = field(default=lambda path: shutil.disk_usage(path).free)
 
 
@@ -38,6 +40,8 @@ def check_room(recipe: Recipe, folder: Path, ground: Ground, progress: Progress)
     _disk(recipe, folder, ground)
     if not any(ground.which(name) for name in COMPILERS):
         progress.say(tr("engines.no_compiler"))
+    if recipe.device == "cuda" and not ground.nvidia():
+        progress.say(tr("engines.no_driver"))
 
 
 def _python(recipe: Recipe, ground: Ground) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fitserve.constants import CUDA_TORCH_BYTES, PYTORCH_CPU_INDEX
-from fitserve.engines.packages import Pip
+from fitserve.engines.packages import Installs
 from fitserve.engines.progress import Progress
 from fitserve.errors import FitserveError, ToolMissing
 from fitserve.text import tr
@@ -16,7 +16,7 @@ HASHED = ("--no-deps", "--only-binary=:all:", "--require-hashes")
 
 
 def install_torch(
-    pip: Pip,
+    pip: Installs,
     lock: Path,
     cuda_lock: Path,
     ask: Callable[[str], bool],
