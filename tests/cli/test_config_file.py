@@ -1,0 +1,101 @@
+"""fitserve.toml: values with their origin, the order of precedence, refusals with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from fitserve.cli.config_file import Origin, known_deployments, origins
+from fitserve.cli.plan_options import plan_options
+from fitserve.errors import SettingsError
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "user" / "fitserve").mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
+    monkeypatch.chdir(tmp_path / "project")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Write:
+    return lambda text: _write(tmp_path / "project" / "fitserve.toml", text)
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Write:
+    return lambda text: _write(tmp_path / "user" / "fitserve" / "config.toml", text)
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@click.command()
+@click.argument("name")
+@plan_options
+def command(name: str, **options: object) -> None: ...
+
+
+def read(*argv: str) -> dict[str, Origin]:
+    return origins(command.make_context("up", list(argv)), argv[0])
+
+
+def test_a_deployment_wins_over_defaults_and_the_project_over_the_user(project: Write, user: Write) -> None:
+    user('[defaults]\nmax_num_seqs = 4\n[deployments.shop]\nmax_model_len = "8K"\ngoal = "context"\n')
+    path = project('[defaults]\nmax_num_seqs = 8\n[deployments.shop]\nmax_model_len = "32K"\n')
+    found = read("shop")
+    assert found["max_model_len"] == Origin(32768, f"{path} [deployments.shop]")
+    assert found["max_num_seqs"] == Origin(8, f"{path} [defaults]")
+    assert found["goal"].value == "context"
+    assert found["block_size"] == Origin(None, "default")
+
+
+def test_variables_win_over_files_and_flags_over_variables(project: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    project("[deployments.shop]\nmax_num_seqs = 8\nblock_size = 64\n")
+    monkeypatch.setenv("FITSERVE_MAX_NUM_SEQS", "12")
+    monkeypatch.setenv("FITSERVE_BLOCK_SIZE", "32")
+    found = read("shop", "--block-size", "128")
+    assert found["max_num_seqs"] == Origin(12, "$FITSERVE_MAX_NUM_SEQS")
+    assert found["block_size"] == Origin(128, "flag")
+
+
+def test_an_unknown_key_is_refused_with_the_nearest(project: Write) -> None:
+    path = project("[deployments.shop]\nmax_modle_len = 4096\n")
+    with pytest.raises(SettingsError) as caught:
+        read("shop")
+    assert "max_modle_len" in caught.value.message
+    assert "max_model_len" in caught.value.hint
+    assert str(path) in caught.value.evidence
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("[deployments.shop]\nmax_num_seqs = 0\n", "max_num_seqs"),
+        ("[deployments.shop]\ngoal = 'speed'\n", "goal"),
+        ("[deployments]\nshop = 3\n", "shop"),
+        ("deployments = 3\n", "deployments"),
+        ("[deployment.shop]\n", "deployment"),
+        ("not toml", "fitserve.toml"),
+    ],
+)
+def test_bad_files_are_told_in_a_sentence(project: Write, text: str, word: str) -> None:
+    project(text)
+    with pytest.raises(SettingsError) as caught:
+        read("shop")
+    assert word in caught.value.message
+    assert "fitserve.toml" in caught.value.message + caught.value.evidence
+
+
+def test_deployments_are_listed_once(project: Write, user: Write) -> None:
+    user("[deployments.shop]\n[deployments.lab]\n")
+    project("[deployments.shop]\n")
+    assert known_deployments() == ("shop", "lab")
