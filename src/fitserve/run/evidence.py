@@ -11,7 +11,7 @@ _HEAD = re.compile(r"^(?:ERROR|CRITICAL)\s+\d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\]\s
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout)\b.*:")
 _USAGE = re.compile(r"^\S+\.py: error: ")
 _WRAPPERS = ("Engine core initialization failed", "See root cause above", "EngineDeadError", "DeprecationWarning")
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LONGEST = 500  # characters kept of a line
 
 
@@ -52,4 +52,4 @@ class Witness:
 
 def clean(line: str) -> str:
     """The line without control and OSC sequences, of a length that can be shown."""
-    return _CONTROL.sub("", line).rstrip()[:_LONGEST]
+    return CONTROL.sub("", line).rstrip()[:_LONGEST]

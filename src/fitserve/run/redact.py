@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping
 
 _SECRET = re.compile(r"(?:^|[_-])(?:api[_-]?key|key|token|secret|password|passwd|credentials?|auth)(?:$|[_-])", re.I)
 _URL_LOGIN = re.compile(r"(?<=://)[^/@\s]+@")
+_TELLING = re.compile(
+    r"(?:VLLM|CUDA|NVIDIA|NCCL|GLOO|TORCH|PYTORCH|TRITON|HF|HUGGINGFACE|TRANSFORMERS|MODELSCOPE|OMP|MKL|LD|PYTHON|LC|XDG)_"
+    r"|(?:https?|no|all)_proxy$|(?:PATH|LANG|HOME|TMPDIR)$",
+    re.I,
+)
 HIDDEN = "***"
 
 
@@ -16,8 +21,12 @@ def is_secret(name: str) -> bool:
 
 
 def redacted_env(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment with its secrets hidden."""
-    return {name: HIDDEN if is_secret(name) else _URL_LOGIN.sub(HIDDEN + "@", value) for name, value in env.items()}
+    """The variables that tell something of an engine, with secrets hidden; the others are nobody's business."""
+    return {
+        name: HIDDEN if is_secret(name) else _URL_LOGIN.sub(HIDDEN + "@", value)
+        for name, value in sorted(env.items())
+        if _TELLING.match(name)
+    }
 
 
 def redacted_argv(argv: Iterable[str]) -> list[str]:

@@ -1,0 +1,44 @@
+"""`fitserve restart`: stop a deployment and start it again as it was frozen; its page stays."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from fitserve.errors import Interrupted, OperationFailed
+from fitserve.text import tr
+
+
+@click.command(help="Stop and start a deployment with the settings that it has; wait until it answers.")
+@click.argument("name", required=False, default="")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), default=1800.0, help="seconds to wait")
+@click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
+def command(name: str, timeout: float, as_json: bool) -> None:
+    from fitserve.cli.named import one_of
+    from fitserve.cli.up_result import Result, document, lines
+    from fitserve.cli.up_screen import screen
+    from fitserve.cli.up_wait import wait_until_answering
+    from fitserve.run.control import Control
+    from fitserve.run.registry import load
+    from fitserve.run.view import look
+
+    name = one_of(name)
+    try:
+        deployment = load(name)
+    except ValueError as error:
+        raise OperationFailed(tr("run.broken_file"), evidence=str(error), hint="fitserve up MODEL") from error
+    assert deployment is not None
+    control = Control()
+    with screen(as_json) as shown:
+        shown.note(tr("run.restarting", name=name))
+        with control.alone(name):
+            control.stop(name, with_page=False)
+            control.start(deployment)
+        try:
+            live = wait_until_answering(name, control, timeout, shown)
+        except KeyboardInterrupt:
+            raise Interrupted(tr("run.interrupted_left", name=name), hint=f"fitserve down {name}") from None
+    view = look(name)
+    result = Result(deployment, live, False, view.page_url if view else None)
+    click.echo(json.dumps(document(result), ensure_ascii=False) if as_json else "\n".join(lines(result)))

@@ -1,0 +1,114 @@
+"""`fitserve status`: what runs here."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from fitserve.run.view import View
+
+SCHEMA_VERSION = 1
+_COLOURS = {"answering": "green", "starting": "yellow", "hung": "red", "failed": "red", "stopped": None}
+
+
+@click.command(help="What runs here: state, address, since when; why something is down.")
+@click.argument("name", required=False, default="")
+@click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
+def command(name: str, as_json: bool) -> None:
+    from fitserve.errors import NotFound
+    from fitserve.run.view import look_at_all
+
+    views = look_at_all()
+    if name:
+        views = tuple(view for view in views if view.deployment.name == name)
+        if not views:
+            raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
+    if as_json:
+        click.echo(json.dumps(document(views), ensure_ascii=False))
+    elif not views:
+        click.echo(f"{tr('run.none_yet')}\n  {tr('failure.next')} fitserve up demo")
+    else:
+        click.echo("\n".join(_lines(views)))
+
+
+def document(views: tuple[View, ...]) -> dict[str, object]:
+    """`status --json`."""
+    return {"schema_version": SCHEMA_VERSION, "kind": "status", "deployments": [_row(view) for view in views]}
+
+
+def _row(view: View) -> dict[str, object]:
+    live = view.live
+    return {
+        "name": view.deployment.name,
+        "state": view.state,
+        "stage": live.stage if live and view.runs else None,
+        "pid": live.engine.pid if live and live.engine and view.runs else None,
+        "url": view.deployment.url,
+        "page_url": view.page_url,
+        "since": _moment(live.since) if live and live.since else None,
+        "model": view.deployment.model,
+        "engine": view.deployment.engine,
+        "failures": live.failures if live else 0,
+        "reason": (live.reason or None) if live else None,
+        "detail": (live.detail or None) if live else None,
+        "evidence": (live.evidence.text or None) if live else None,
+        "problems": list(live.problems) if live else [],
+    }
+
+
+def _moment(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds")
+
+
+def _lines(views: tuple[View, ...]) -> list[str]:
+    from fitserve.cli.up_result import padded, width
+
+    head = tuple(tr(f"run.col_{column}") for column in ("name", "state", "since", "url", "page"))
+    rows = [head, *(_cells(view) for view in views)]
+    widths = [max(width(row[column]) for row in rows) for column in range(len(head))]
+    told = []
+    for number, row in enumerate(rows):
+        cells = [padded(cell, columns) for cell, columns in zip(row, widths, strict=True)]
+        if number:
+            cells[1] = click.style(cells[1], fg=_COLOURS[views[number - 1].state])
+        told.append("  ".join(cells).rstrip())
+        if number:
+            told += [f"    {note}" for note in _notes(views[number - 1])]
+    return told
+
+
+def _cells(view: View) -> tuple[str, ...]:
+    live = view.live
+    since = time.strftime("%m-%d %H:%M:%S", time.localtime(live.since)) if live and live.since else "-"
+    state = tr(f"run.state_{view.state}")
+    if view.state == "starting" and live and live.stage:
+        state += f": {tr(f'run.stage_{live.stage}')}"
+    return view.deployment.name, state, since, f"{view.deployment.url}/v1" if view.runs else "-", view.page_url or "-"
+
+
+def _notes(view: View) -> list[str]:
+    from fitserve.cli.up_wait import evidence_text, reason_text
+
+    live = view.live
+    notes: list[str] = []
+    if live is None:
+        return notes
+    if view.state == "failed":
+        notes += (
+            [reason_text(live), f"{tr('failure.evidence')} {evidence_text(live)}"]
+            if live.evidence.text
+            else [reason_text(live)]
+        )
+        notes.append(f"{tr('failure.next')} fitserve doctor {live.name}")
+    if view.state == "starting" and live.next_start > time.time():
+        notes.append(tr("run.back_off", seconds=f"{live.next_start - time.time():.0f}"))
+    if view.runs and live.failures:
+        notes.append(tr("run.failing", failures=live.failures))
+    return notes + [tr("run.problem_note", problem=problem) for problem in live.problems]

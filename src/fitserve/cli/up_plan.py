@@ -1,0 +1,147 @@
+"""From wishes to a deployment: engine, facts, plan, ports. Nothing is written here and nothing is started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fitserve.cli.up_target import DEMO, Wishes, model_folder
+from fitserve.errors import DoesNotFit, OperationFailed, SettingsError, ToolMissing
+from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from fitserve.facts.engine import EngineFacts
+    from fitserve.facts.gpu import Gpu
+    from fitserve.plan.plan import Plan
+    from fitserve.plan.request import PlanRequest
+    from fitserve.run.deployment import Deployment
+
+API_PORT, PAGE_PORT = 8000, 7860
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A plan, and where it is to listen."""
+
+    plan: Plan
+    request: PlanRequest
+    wishes: Wishes
+    notices: tuple[str, ...] = ()
+
+
+def drafted(wishes: Wishes, pick: Callable[[], EngineFacts], taken: set[int]) -> Draft:
+    """Plan it. Raises ToolMissing, NotFound, OperationFailed, SettingsError, DoesNotFit."""
+    from fitserve.facts.read import read_model
+    from fitserve.facts.read_host import read_host
+    from fitserve.plan.make import make_plan
+
+    folder = model_folder(wishes.model)
+    model = read_model(folder)
+    engine = pick()
+    port, notice = chosen_port(wishes.host, wishes.port, API_PORT, taken, "run.port_moved")
+    request = _request(wishes, port)
+    plan = make_plan(request, model, engine, read_host(), _gpus(engine))
+    refuse_bad(plan, wishes)
+    return Draft(plan, request, wishes, (notice,) if notice else ())
+
+
+def refuse_bad(plan: Plan, wishes: Wishes) -> None:
+    """Stop here what would not start. Raises DoesNotFit or SettingsError."""
+    from fitserve.plan.make import failures
+
+    hint = f"fitserve plan {wishes.model}"
+    if not plan.fits:
+        evidence = plan.reasons[-1] if plan.reasons else ""
+        raise DoesNotFit(tr("run.does_not_fit", model=plan.model.name), evidence=evidence, hint=hint)
+    if failed := failures(plan.checks):
+        message = tr("run.check_failed", model=plan.model.name)
+        raise SettingsError(message, evidence=failed[0].detail, hint=hint)
+
+
+def frozen(draft: Draft, page_port: int | None) -> Deployment:
+    """The deployment that the runner will read."""
+    from fitserve.engines.launch import launch
+    from fitserve.plan.document import plan_document
+    from fitserve.run.deployment import Deployment
+    from fitserve.run.environment import engine_env
+
+    plan, wishes = draft.plan, draft.wishes
+    engine = plan.engine
+    started = launch(plan.command, plan.env, engine)
+    return Deployment(
+        name=wishes.name,
+        model=plan.model.source,
+        served_model_name=plan.settings.served_model_name or plan.model.name,
+        host=draft.request.host,
+        port=draft.request.port,
+        argv=started.argv,
+        env=engine_env(os.environ, started.env),
+        engine=f"{engine.name} {engine.version or '?'}",
+        plan=plan_document(plan),
+        page_port=page_port,
+        demo=wishes.model == DEMO,
+        wishes=wishes.table(),
+    )
+
+
+def picked(engine_python: str, offer: Callable[[ToolMissing], bool]) -> EngineFacts:
+    """The engine to start with; where none is there, `offer` may install one. Raises ToolMissing."""
+    from fitserve.engines.find import pick_engine
+
+    python = Path(engine_python).expanduser() if engine_python else None
+    try:
+        return pick_engine(python, None)
+    except ToolMissing as missing:
+        if python is not None or not offer(missing):
+            raise
+        return pick_engine(None, None)
+
+
+def chosen_port(host: str, asked: int | None, first: int, taken: set[int], moved: str) -> tuple[int, str]:
+    """The port, and a notice where it is not the usual one. A port that was asked for is taken or refused."""
+    from fitserve.run import ports
+
+    port = asked or first
+    if port not in taken and ports.is_free(host, port):
+        return port, ""
+    who = ports.holder(port)
+    free = ports.next_free(host, port + 1, taken)
+    if asked is not None:
+        hint = f"fitserve up … --port {free}" if free else ""
+        raise OperationFailed(tr("run.port_in_use", port=port), code="port_in_use", evidence=who, hint=hint)
+    if free is None:
+        raise OperationFailed(tr("run.no_port", port=port), code="port_in_use", evidence=who, hint="fitserve status")
+    return free, tr(moved, asked=port, holder=tr("run.held_by", who=who) if who else "", port=free)
+
+
+def refuse_open(host: str, environ: Mapping[str, str], insecure: bool) -> None:
+    """A service that others can reach needs a key. Raises SettingsError."""
+    if host in LOOPBACK or insecure or environ.get("VLLM_API_KEY"):
+        return
+    message = tr("run.public_without_key", host=host)
+    raise SettingsError(message, code="public_without_key", hint=tr("run.public_key_hint", host=host))
+
+
+def _request(wishes: Wishes, port: int) -> PlanRequest:
+    from fitserve.cli.plan_options import request_from
+
+    request = request_from(dict(wishes.options), wishes.passthrough)
+    name = request.served_model_name or wishes.name
+    return replace(request, host=wishes.host, port=port, served_model_name=name)
+
+
+def _gpus(engine: EngineFacts) -> tuple[Gpu, ...] | None:
+    """The cards for a GPU engine, None for a CPU engine. Raises ToolMissing where nobody can say."""
+    if engine.device == "cpu":
+        return None
+    from fitserve.facts.gpu import GpusUnknown
+    from fitserve.facts.read_gpus import read_gpus
+
+    found = read_gpus()
+    if isinstance(found, GpusUnknown):
+        raise ToolMissing(found.reason, code="gpus_unknown", hint="fitserve inspect gpus")
+    return found

@@ -1,0 +1,108 @@
+"""A start as it is watched: stages with their times, live on a terminal, a line each elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from fitserve.run.live import Live
+
+
+class Screen(Protocol):
+    """Where progress is shown."""
+
+    def note(self, text: str) -> None: ...
+    def show(self, live: Live) -> None: ...
+
+
+class Lines:
+    """One line a stage, as it begins."""
+
+    def __init__(self) -> None:
+        self._shown = 0
+
+    def note(self, text: str) -> None:
+        """A line of its own."""
+        click.echo(text, err=True)
+
+    def show(self, live: Live) -> None:
+        """The stages that are new."""
+        if len(live.stages) < self._shown:
+            self._shown = 0  # the runner has started again
+        for moment in live.stages[self._shown :]:
+            click.echo(tr("run.stage_line", at=f"{moment.at_s:7.1f}", stage=stage_text(moment.stage)), err=True)
+        self._shown = len(live.stages)
+
+
+class Moving:
+    """The stages as a list that grows; the last one has a clock that runs."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live as RichLive
+
+        self._console = Console(stderr=True, highlight=False, markup=False)
+        self._live: Live | None = None
+        self._screen = RichLive(
+            get_renderable=self._table, console=self._console, refresh_per_second=8, transient=False
+        )
+
+    def note(self, text: str) -> None:
+        """A line above the list."""
+        self._console.print(text)
+
+    def show(self, live: Live) -> None:
+        """Take in a new moment."""
+        self._live = live
+
+    def __enter__(self) -> Moving:
+        self._screen.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._screen.stop()
+
+    def _table(self) -> RenderableType:
+        import time
+
+        from rich.spinner import Spinner
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table.grid(padding=(0, 1))
+        stages = self._live.stages if self._live else ()
+        for number, moment in enumerate(stages):
+            last = number + 1 == len(stages)
+            running = last and self._live is not None and self._live.state == "starting"
+            ended = time.time() - (self._live.since if self._live else 0) if last else stages[number + 1].at_s
+            seconds = max(0.0, ended - moment.at_s)
+            mark = Spinner("dots") if running else Text("✓", style="green")
+            took = "" if last and not running else tr("run.after", seconds=f"{seconds:.1f}")
+            table.add_row(mark, Text(stage_text(moment.stage)), Text(took, style="dim"))
+        return table
+
+
+@contextlib.contextmanager
+def screen(plain: bool) -> Iterator[Screen]:
+    """The moving list on a terminal that can move, lines elsewhere."""
+    import os
+
+    if plain or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield Lines()
+        return
+    with Moving() as moving:
+        yield moving
+
+
+def stage_text(stage: str) -> str:
+    """A stage in the reader's words."""
+    return tr(f"run.stage_{stage}")

@@ -1,0 +1,5 @@
+"""A stub."""
+
+from types import SimpleNamespace
+
+current_platform = SimpleNamespace(device_type="cpu")

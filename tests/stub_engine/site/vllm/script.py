@@ -1,0 +1,51 @@
+"""What the stub is told to do, from the JSON table in STUB_ENGINE."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Script:
+    """Seconds and switches. `at` names a stage: config, load, profile, kv_alloc, warmup, serve."""
+
+    stage_s: float = 0.02  # before each stage
+    die_at: str = ""  # the engine core raises there
+    die_with: str = "ValueError: the stub was told to die"
+    die_once: str = ""  # a file: present, it does not die; it is made at the death
+    hang_at: str = ""  # sleeps there for ever
+    refuse: str = ""  # argparse refuses with this sentence
+    die_after_s: float = 0.0  # the core dies that long after it serves
+    stubborn: bool = False  # TERM is ignored by every process
+    orphan: bool = False  # the worker outlives everybody: it ignores TERM and its parent's death
+    answer: str = "red"
+    answers: str = ""  # a file of JSON: sha256 of a picture -> answer
+    finish: str = "stop"
+    answer_s: float = 0.0
+    token_s: float = 0.0  # between the parts of a stream
+    fail_requests: int = 0  # the first of them get an error 500
+    die_at_request: bool = False  # loads, is healthy, dies at the first question
+    no_pictures: bool = False
+    noise: int = 0  # bytes of log written before it serves
+
+
+def read_script() -> Script:
+    """The script in force. An unknown key is a mistake in the test."""
+    table = json.loads(os.environ.get("STUB_ENGINE", "") or "{}")
+    assert set(table) <= {field.name for field in fields(Script)}, table
+    return Script(**table)
+
+
+def dies(script: Script, at: str) -> bool:
+    """Whether it is to die here; a death «once» leaves its file."""
+    if script.die_at != at:
+        return False
+    if script.die_once:
+        mark = Path(script.die_once)
+        if mark.exists():
+            return False
+        mark.touch()
+    return True
