@@ -16,10 +16,10 @@ from pathlib import Path
 import fitserve
 from fitserve.engines.base import Recipe
 from fitserve.engines.manifest import Manifest, python_of, write_manifest
-from fitserve.engines.packages import Installs, Pip
+from fitserve.engines.packages import Installs
 from fitserve.engines.progress import Progress
-from fitserve.engines.room import Ground
 from fitserve.engines.torch_source import install_torch
+from fitserve.engines.workshop import Workshop
 from fitserve.paths import state_dir
 from fitserve.text import tr
 from fitserve.units import format_bytes
@@ -54,20 +54,17 @@ class Draft:
 
 
 @contextmanager
-def build(
-    recipe: Recipe, folder: Path, ground: Ground, ask: Callable[[str], bool], progress: Progress
-) -> Iterator[Draft]:
+def build(recipe: Recipe, shop: Workshop, ask: Callable[[str], bool], progress: Progress) -> Iterator[Draft]:
     """Make the environment and give it out for judgement; on any failure, an interrupt too, it is removed."""
-    place = folder / recipe.folder
-    half = folder / f".{recipe.folder}.{HALF}-{os.getpid()}"
-    draft = Draft(recipe, half, place, state_dir() / f"engine-install-{recipe.folder}.log")
+    half = shop.folder / f".{recipe.folder}.{HALF}-{os.getpid()}"
+    draft = Draft(recipe, half, shop.folder / recipe.folder, state_dir() / f"engine-install-{recipe.folder}.log")
     draft.log.write_text("", encoding="utf-8")
     try:
         progress.begin(tr("engines.stage_venv", version=".".join(map(str, sys.version_info[:3]))))
-        runner = ground.pip_runner()
+        runner = shop.ground.pip_runner()
         venv.EnvBuilder(symlinks=True, with_pip=runner is None).create(half)
         progress.end()
-        draft.torch_source = fill(recipe, Pip(python_of(half), runner, draft.log), ask, progress)
+        draft.torch_source = fill(recipe, shop.pip(python_of(half), runner, draft.log), ask, progress)
         if recipe.device == "cpu":
             add_shim(half)
         yield draft

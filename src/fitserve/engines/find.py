@@ -12,6 +12,7 @@ from fitserve.engines.examine import Examiner, examine_cached, facts
 from fitserve.engines.manifest import managed_pythons
 from fitserve.errors import ToolMissing
 from fitserve.facts.engine import EngineFacts
+from fitserve.facts.read_host import read_host
 from fitserve.paths import data_dir
 from fitserve.text import tr
 
@@ -83,17 +84,9 @@ def nvidia_driver() -> bool:
     return any(path.exists() for path in driver)
 
 
-def processor_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str] | None:
+def processor_flags() -> frozenset[str] | None:
     """The first processor's flags; None where the kernel lists none (unknown, not «has none»)."""
-    try:
-        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() in ("flags", "Features"):
-            return frozenset(value.split())
-    return None
+    return read_host().cpu_flags or None
 
 
 def _given() -> Path | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from fitserve.constants import VLLM_VERSION
@@ -13,24 +12,17 @@ from fitserve.engines.build import build, digest_of, swap, sweep
 from fitserve.engines.examine import Examiner, examine, examine_cached, facts, remember
 from fitserve.engines.find import engines_dir, processor_flags
 from fitserve.engines.hold import held
+from fitserve.engines.integrity import first_damage
 from fitserve.engines.manifest import python_of, read_manifest
 from fitserve.engines.progress import Progress
-from fitserve.engines.room import Ground, check_room
+from fitserve.engines.room import check_room
+from fitserve.engines.workshop import Workshop
 from fitserve.errors import OperationFailed, SettingsError
 from fitserve.facts.engine import EngineFacts
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
 _SPEC = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*?)(?:==(?P<version>[0-9][\w.!+-]*))?")
-
-
-@dataclass(frozen=True)
-class Workshop:
-    """What an install works with; a test brings its own recipe, folder, ground and judge."""
-
-    folder: Path
-    ground: Ground
-    judge: Examiner
 
 
 def parse_spec(spec: str, known: dict[str, Engine] | None = None) -> Recipe:
@@ -57,7 +49,7 @@ def install(
     OperationFailed (disk, pip, an engine that can't be imported) or SettingsError; nothing half-built is ever used.
     """
     recipe = recipe or parse_spec(spec)
-    shop = workshop or Workshop(engines_dir(), Ground(), examine)
+    shop = workshop or Workshop(engines_dir())
     shop.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with held(shop.folder / f".{recipe.folder}.lock", progress):
         sweep(shop.folder, recipe)
@@ -78,17 +70,18 @@ def _already(recipe: Recipe, shop: Workshop, progress: Progress) -> EngineFacts 
         progress.say(tr("engines.rebuild_other" if manifest else "engines.rebuild_half", folder=place))
         return None
     progress.begin(tr("engines.stage_import"))
+    damage = first_damage(place)
     found = _facts(place, examine_cached if shop.judge is examine else shop.judge)
     progress.end()
-    if found.problem:
-        progress.say(tr("engines.rebuild_broken", folder=place, problem=found.problem))
+    if damage or found.problem:
+        progress.say(tr("engines.rebuild_broken", folder=place, problem=damage or found.problem))
         return None
     progress.say(tr("engines.already", name=recipe.engine, version=recipe.version, folder=place))
     return found
 
 
 def _built(recipe: Recipe, shop: Workshop, ask: Callable[[str], bool], progress: Progress) -> EngineFacts:
-    with build(recipe, shop.folder, shop.ground, ask, progress) as draft:
+    with build(recipe, shop, ask, progress) as draft:
         progress.begin(tr("engines.stage_import"))
         answer = shop.judge(python_of(draft.folder))
         progress.end()

@@ -46,10 +46,10 @@ def launch(command: Sequence[str], env: Mapping[str, str], engine: EngineFacts) 
 
 def model_of(command: Sequence[str]) -> str:
     """The model that a command serves, '' where it names none."""
-    for place, word in enumerate(command):
-        flag, _, value = word.partition("=")
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        flag, equals, value = word.partition("=")
         if flag == "--model":
-            return value or (command[place + 1] if place + 1 < len(command) else "")
+            return value if equals else following
     return ""
 
 

@@ -15,10 +15,9 @@ from fitserve.engines.find import nvidia_driver
 from fitserve.engines.packages import pip_runner
 from fitserve.engines.progress import Progress
 from fitserve.errors import OperationFailed, ToolMissing
+from fitserve.facts.read_host import read_host
 from fitserve.text import tr
 from fitserve.units import format_bytes
-
-COMPILERS = ("c++", "g++", "clang++")
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Ground:
     python: tuple[int, int] = sys.version_info[:2]
     has_module: Callable[[str], bool] = lambda name: importlib.util.find_spec(name) is not None
     pip_runner: Callable[[], Path | None] = pip_runner
-    which: Callable[[str], str | None] = shutil.which
+    compiler: Callable[[], str | None] = lambda: read_host().compiler
     nvidia: Callable[[], bool] = nvidia_driver
     free_bytes: Callable[[Path], int] = field(default=lambda path: shutil.disk_usage(path).free)
 
@@ -38,7 +37,7 @@ def check_room(recipe: Recipe, folder: Path, ground: Ground, progress: Progress)
     _python(recipe, ground)
     _venv(ground)
     _disk(recipe, folder, ground)
-    if not any(ground.which(name) for name in COMPILERS):
+    if ground.compiler() is None:
         progress.say(tr("engines.no_compiler"))
     if recipe.device == "cuda" and not ground.nvidia():
         progress.say(tr("engines.no_driver"))

@@ -14,7 +14,7 @@ from fitserve.text import tr
 
 LOCKS = Path(__file__).parent / "locks"
 NODES = Path("/sys/devices/system/node")
-# Measured: 357 MB of packages besides torch (192 MB), 2.0 GB unpacked, and what pip keeps in its cache and unpacks on its way.
+# Measured: 357 MB of packages besides torch (192 MB), 2.0 GB unpacked; and what pip keeps in its cache and unpacks.
 DOWNLOAD_BYTES, DISK_BYTES = 357_000_000, 3_200_000_000
 
 
@@ -69,13 +69,14 @@ def bind(cores: Sequence[int], ranks: int) -> str:
 
 
 def tensor_parallel_size(command: Sequence[str]) -> int:
-    """The number of ranks that a command asks for; 1 where it says nothing readable."""
-    for place, word in enumerate(command):
-        flag, _, value = word.partition("=")
+    """The number of ranks that a command asks for, by its last word on it; 1 where it says nothing readable."""
+    ranks = 1
+    for word, following in zip(command, [*command[1:], ""], strict=True):
+        flag, equals, value = word.partition("=")
         if flag in ("--tensor-parallel-size", "-tp"):
-            value = value or (command[place + 1] if place + 1 < len(command) else "")
-            return int(value) if value.isdecimal() else 1
-    return 1
+            value = value if equals else following
+            ranks = int(value) if value.isdecimal() else 1
+    return ranks
 
 
 def numa_nodes(nodes: Path = NODES) -> int:

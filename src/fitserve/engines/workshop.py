@@ -1,0 +1,21 @@
+"""The edges of an install in one value: folder, machine, pip, and who judges the result. A test brings its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fitserve.engines.examine import Examiner, examine
+from fitserve.engines.packages import Installs, Pip
+from fitserve.engines.room import Ground
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """`pip` makes an installer for an interpreter, from our own pip's runner (None: the environment's) and a log."""
+
+    folder: Path
+    ground: Ground = field(default_factory=Ground)
+    judge: Examiner = examine
+    pip: Callable[[Path, Path | None, Path], Installs] = Pip
