@@ -1,0 +1,120 @@
+"""Facts of models that people ask for, shipped with the package: `known/*.json`, with where they are from.
+
+An entry has its own `config` or the name of another (`base`) whose config it shares, and its `quantization` where it
+has one. Lists of module names are kept as patterns: {layers}, {linear}, {full} and {blocks} stand for every language
+layer, those of a kind, and the vision blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from fitserve.facts.layout import with_inferred_tensors
+from fitserve.facts.model import LayerKind, ModelFacts
+from fitserve.facts.quantization import read_quantization
+from fitserve.facts.read_config import describe, with_judgement
+from fitserve.text import tr
+
+_FOLDER = Path(__file__).parent / "known"
+_HOLE = re.compile(r"\{(layers|linear|full|blocks)\}")
+
+
+def find_known(name: str) -> str | None:
+    """The known model's own name for a name, an alias or a hub id, whatever the case."""
+    return _names().get(_plain(name))
+
+
+def known_names() -> tuple[str, ...]:
+    """Every known model, in order of name."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.json")))
+
+
+def near_known(name: str) -> list[str]:
+    """Names like a mistyped one, for "did you mean"."""
+    import difflib
+
+    close = difflib.get_close_matches(_plain(name).rpartition("/")[2], _names(), n=4, cutoff=0.7)
+    return list(dict.fromkeys(_names()[key] for key in close))
+
+
+def read_known(name: str) -> ModelFacts:
+    """The facts of a known model (a name from `find_known`), its tensors laid out from its config."""
+    entry = _entry(name)
+    config = _config(entry)
+    facts = describe(config, (), read_quantization(config), name=name, source="known")
+    config = _filled(config, facts)
+    facts = describe(config, (), read_quantization(config), name=name, source="known")
+    facts = with_inferred_tensors(_limited(facts, entry))
+    notes = (tr("facts.note_known", hub=entry["hub"], source=entry["source"]), tr("facts.note_inferred"))
+    return with_judgement(replace(facts, notes=notes), ("model.safetensors",), ())
+
+
+def _entry(name: str) -> dict[str, object]:
+    """An entry with what its base gives it: the config and the picture limits."""
+    entry: dict[str, object] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    base = entry.get("base")
+    if not isinstance(base, str):
+        return entry
+    return {**_entry(base), "quantization": None, "aliases": [], **entry}
+
+
+def _config(entry: dict[str, object]) -> dict[str, object]:
+    config, quantization = entry["config"], entry.get("quantization")
+    assert isinstance(config, dict)
+    return {**config, "quantization_config": quantization} if quantization else config
+
+
+def _filled(config: dict[str, object], facts: ModelFacts) -> dict[str, object]:
+    """The config with its patterns written out."""
+    raw = facts.quantization.raw
+    if not any(isinstance(raw.get(key), list) for key in ("ignore", "modules_to_not_convert")):
+        return config
+    numbers = {
+        "layers": range(len(facts.layers)),
+        "linear": [index for index, kind in enumerate(facts.layers) if kind is LayerKind.LINEAR_ATTENTION],
+        "full": [index for index, kind in enumerate(facts.layers) if kind is LayerKind.FULL_ATTENTION],
+        "blocks": range(facts.vision.depth if facts.vision else 0),
+    }
+    filled = {key: _written_out(value, numbers) if isinstance(value, list) else value for key, value in raw.items()}
+    return {**config, "quantization_config": filled}
+
+
+def _written_out(patterns: list[object], numbers: Mapping[str, Iterable[int]]) -> list[object]:
+    names: list[object] = []
+    for pattern in patterns:
+        hole = _HOLE.search(pattern) if isinstance(pattern, str) else None
+        if hole is None or not isinstance(pattern, str):
+            names.append(pattern)
+        else:
+            names += [pattern.replace(hole[0], str(number)) for number in numbers[hole[1]]]
+    return names
+
+
+def _limited(facts: ModelFacts, entry: dict[str, object]) -> ModelFacts:
+    limits, video = entry.get("image_limits"), entry.get("video_limit")
+    if facts.vision is None or not isinstance(limits, list):
+        return facts
+    clip = video if isinstance(video, int) else None
+    vision = replace(
+        facts.vision, min_pixels=limits[0], max_pixels=limits[1], max_video_pixels=clip, limits_assumed=False
+    )
+    return replace(facts, vision=vision)
+
+
+@cache
+def _names() -> dict[str, str]:
+    names: dict[str, str] = {}
+    for name in known_names():
+        entry = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+        for spelling in (name, entry["hub"], entry["hub"].rpartition("/")[2], *entry.get("aliases", ())):
+            names[_plain(spelling)] = name
+    return names
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower().replace("_", "-")
