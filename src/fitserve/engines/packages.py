@@ -76,18 +76,17 @@ class Pip:
                 argv, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace", preexec_fn=_die_with_parent,
             )  # fmt: skip
-            reader = threading.Thread(target=_drain, args=(child, lines, log.write), daemon=True)
-            reader.start()
-            try:
-                while reader.is_alive():
-                    reader.join(_QUIET_SECONDS)
-                    detail(busy_with(lines))
-                return lines, child.wait()
-            finally:
-                if child.poll() is None:
-                    child.kill()
-                    child.wait()
-                reader.join()
+            with child:
+                reader = threading.Thread(target=_drain, args=(child, lines, log.write), daemon=True)
+                reader.start()
+                try:
+                    while reader.is_alive():
+                        reader.join(_QUIET_SECONDS)
+                        detail(busy_with(lines))
+                finally:
+                    child.kill()  # of no effect on a pip that has ended
+                    reader.join()
+            return lines, child.returncode
 
 
 def environment() -> dict[str, str]:
