@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitserve.measure.pictures import parse_size, pictures
-from fitserve.measure.workload import Ask, Workload, scripts
+from fitserve.measure.workload import Ask, Workload, judged, scripts
 
 SMALL = ((64, 48), (96, 96))
 
@@ -58,6 +58,13 @@ def test_one_picture_can_be_judged() -> None:
     question = script.asks[0].question
     assert question is not None and script.asks[0].is_right(question.answer) is True
     assert script.asks[0].is_right("I don't know") is False
+
+
+def test_answers_are_judged_by_their_place() -> None:
+    work = list(scripts(Workload(conversations=3, turns=2, sizes=SMALL)))
+    question = work[2].asks[0].question
+    assert question is not None
+    assert judged(work, [(2, 0, question.answer), (2, 1, "anything"), (0, 0, "I don't know")]) == [True, False]
 
 
 @pytest.mark.parametrize("shown", [0, 2])

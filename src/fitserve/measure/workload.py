@@ -5,7 +5,7 @@ The same workload makes the same requests, byte for byte, on any machine with th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import cycle, islice
 from random import Random
@@ -83,6 +83,13 @@ def scripts(work: Workload, part: str = "measured") -> Iterator[Script]:
         shown = tuple(islice(drawn, work.pictures))
         asks = (_ask(work, shown if turn == 0 else (), turn, words, shown) for turn in range(work.turns))
         yield Script(index, tuple(asks))
+
+
+def judged(work: Sequence[Script], answers: Iterable[tuple[int, int, str]]) -> list[bool]:
+    """Which of the answers (conversation, turn, text) that can be judged are right. Slow: not while a load runs."""
+    asked = {(script.index, turn): ask for script in work for turn, ask in enumerate(script.asks)}
+    verdicts = (asked[conversation, turn].is_right(text) for conversation, turn, text in answers)
+    return [verdict for verdict in verdicts if verdict is not None]
 
 
 def _pictures(work: Workload, seed: str) -> Iterator[Drawn]:
