@@ -15,6 +15,8 @@ class Policy:
     stop_wait_s: float = 20.0  # between TERM and KILL
     memory_wait_s: float = 60.0  # for the GPU memory to come back
     probe_timeout_s: float = 300.0  # one question; the first may compile kernels
+    knock_every_s: float = 0.2  # until its door opens
+    attempts_every_s: float = 0.5
     probe_attempts: int = 5  # a small model may be wrong once; a broken one is wrong every time
     health_every_s: float = 10.0
     health_timeout_s: float = 5.0

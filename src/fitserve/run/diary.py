@@ -20,6 +20,7 @@ class Diary:
         self._edges, self._deployment = edges, deployment
         self._paths = live_paths(deployment.name)
         self._started = edges.clock.monotonic()
+        self._unwritten = ""  # why a copy of the live state could not be written
         now = edges.clock.now()
         self.problems: Callable[[], tuple[str, ...]] = tuple
         self.live = Live(
@@ -36,10 +37,15 @@ class Diary:
         now = self._edges.clock.now()
         if fields.get("state", self.live.state) != self.live.state:
             fields["since"] = now
-        problems = tuple(filter(None, (self._edges.journal.problem, *self.problems())))
-        live = replace(self.live, updated=now, problems=problems, **fields)  # type: ignore[arg-type]  # Live's own fields
-        problem = write_live(live, self._paths)
-        self.live = replace(live, problems=(*problems, problem)) if problem else live
+        self.live = replace(self.live, updated=now, problems=self._problems(), **fields)  # type: ignore[arg-type]  # Live's own fields
+        problem = write_live(self.live, self._paths)
+        if problem != self._unwritten:  # say so on the disk that still takes it
+            self._unwritten = problem
+            self.live = replace(self.live, problems=self._problems())
+            write_live(self.live, self._paths)
+
+    def _problems(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self._edges.journal.problem, *self.problems(), self._unwritten)))
 
     def begin(self, engine: Identity) -> None:
         """The engine runs: stage times count from here."""

@@ -10,9 +10,6 @@ from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Outcome, Probe, Prober
 from fitserve.run.signals import Event, Health, Probed
 
-_KNOCK_S = 0.2
-_BETWEEN_ATTEMPTS_S = 0.5
-
 
 class Pulse(threading.Thread):
     """Tells `tell` of every probe and every look."""
@@ -32,7 +29,7 @@ class Pulse(threading.Thread):
             self._look_in()
 
     def _opened(self) -> bool:
-        while not self._ended.wait(_KNOCK_S):
+        while not self._ended.wait(self._deployment.policy.knock_every_s):
             if self._healthy():
                 return True
         return False
@@ -46,7 +43,7 @@ class Pulse(threading.Thread):
             self._tell(Probed(probe, last=attempt + 1 == attempts))
             if probe.proves:
                 return True
-            self._ended.wait(_BETWEEN_ATTEMPTS_S)
+            self._ended.wait(self._deployment.policy.attempts_every_s)
         return False
 
     def _look_in(self) -> None:

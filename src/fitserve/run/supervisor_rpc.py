@@ -33,9 +33,14 @@ class _UnixConnection(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(_TIMEOUT_S)
-        self.sock.connect(self._path)
+        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        opened.settimeout(_TIMEOUT_S)
+        try:
+            opened.connect(self._path)
+        except OSError:
+            opened.close()
+            raise
+        self.sock = opened
 
 
 class _UnixTransport(xmlrpc.client.Transport):

@@ -1,16 +1,19 @@
-"""The stub's HTTP: /health, /version, /v1/models, /v1/chat/completions (whole and streamed), /metrics."""
+"""The stub's HTTP: /health, /version, /v1/models, /v1/chat/completions (whole and streamed), /metrics.
+
+On bare sockets: http.server takes longer to import than the whole stub to start.
+"""
 
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
-import http.server
 import itertools
 import json
 import os
+import socket
+import threading
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 from vllm.said import raw
 from vllm.script import Script
@@ -20,95 +23,110 @@ METRICS = """# HELP vllm:cache_config_info Information of the LLMEngine CacheCon
 vllm:cache_config_info{block_size="128",engine="0",kv_cache_size_tokens="883011",num_gpu_blocks="6899"} 1.0
 vllm:num_requests_running{engine="0",model_name="stub"} 0.0
 """
+JSON, TEXT, EVENTS = "application/json", "text/plain", "text/event-stream"
+_count = itertools.count(1)
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """One connection."""
+class Connection:
+    """One request; the connection closes after it."""
 
-    protocol_version = "HTTP/1.1"
-    served: argparse.Namespace
-    script: Script
-    asked = itertools.count(1)
+    def __init__(self, stream: BinaryIO, served: argparse.Namespace, script: Script) -> None:
+        self._stream, self._served, self._script = stream, served, script
 
-    def do_GET(self) -> None:
-        name = self.served.served_model_name or self.served.model
-        pages = {
-            "/health": (b"", "text/plain"),
-            "/version": (b'{"version":"0.32.0"}', "application/json"),
-            "/metrics": (METRICS.encode(), "text/plain"),
-            "/v1/models": (json.dumps({"object": "list", "data": [{"id": name}]}).encode(), "application/json"),
-        }
-        body, kind = pages.get(self.path, (b"", ""))
-        self._reply(200 if kind else 404, body, kind or "text/plain")
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.script.die_at_request:
-            os._exit(1)
-        if next(self.asked) <= self.script.fail_requests:
-            self._error(500, "the stub was told to fail")
-        elif self.script.no_pictures and "image_url" in json.dumps(body):
-            self._error(400, "stub is not a multimodal model")
-        else:
-            time.sleep(self.script.answer_s)
-            self._answer(body)
-
-    def _answer(self, body: dict[str, object]) -> None:
-        text = self._text(body)
-        if body.get("stream"):
-            self._stream(text)
+    def handle(self) -> None:
+        """Read a request and answer it."""
+        words = self._stream.readline().decode().split()
+        if len(words) != 3:
             return
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": self.script.finish}
-        usage = {"prompt_tokens": 10, "completion_tokens": len(text.split())}
-        self._reply(200, json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}).encode())
+        method, path, _ = words
+        length = 0
+        while (line := self._stream.readline().strip()) != b"":
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        status = self._post(json.loads(self._stream.read(length))) if method == "POST" else self._get(path)
+        raw(f'INFO:     127.0.0.1:40000 - "{method} {path} HTTP/1.1" {status}')
+
+    def _get(self, path: str) -> int:
+        name = self._served.served_model_name or self._served.model
+        pages = {
+            "/health": (b"", TEXT),
+            "/version": (b'{"version":"0.32.0"}', JSON),
+            "/metrics": (METRICS.encode(), TEXT),
+            "/v1/models": (json.dumps({"object": "list", "data": [{"id": name, "object": "model"}]}).encode(), JSON),
+        }
+        body, kind = pages.get(path, (b"", ""))
+        return self._reply(200 if kind else 404, body, kind or TEXT)
+
+    def _post(self, body: dict[str, object]) -> int:
+        if self._script.die_at_request:
+            os._exit(1)
+        if next(_count) <= self._script.fail_requests:
+            return self._error(500, "the stub was told to fail")
+        if self._script.no_pictures and "image_url" in json.dumps(body):
+            return self._error(400, "stub is not a multimodal model")
+        time.sleep(self._script.answer_s)
+        text = self._text(body)
+        return self._stream_out(text) if body.get("stream") else self._whole(text)
+
+    def _whole(self, text: str) -> int:
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": self._script.finish}
+        usage = {"prompt_tokens": 10, "completion_tokens": len(text.split()), "total_tokens": 10 + len(text.split())}
+        table = {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage}
+        return self._reply(200, json.dumps(table).encode(), JSON)
 
     def _text(self, body: dict[str, object]) -> str:
-        if not self.script.answers:
-            return self.script.answer
-        known: dict[str, str] = json.loads(Path(self.script.answers).read_text())
-        return known.get(hashlib.sha256(picture(body)).hexdigest(), self.script.answer)
+        if not self._script.answers:
+            return self._script.answer
+        import hashlib
 
-    def _stream(self, text: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Connection", "close")
-        self.end_headers()
+        known: dict[str, str] = json.loads(Path(self._script.answers).read_text())
+        return known.get(hashlib.sha256(picture(body)).hexdigest(), self._script.answer)
+
+    def _stream_out(self, text: str) -> int:
+        self._head(200, EVENTS)
         for word in text.split(" "):
             self._event({"choices": [{"index": 0, "delta": {"content": word + " "}, "finish_reason": None}]})
-            time.sleep(self.script.token_s)
-        self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": self.script.finish}]})
-        self.wfile.write(b"data: [DONE]\n\n")
-        self.close_connection = True
+            time.sleep(self._script.token_s)
+        self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": self._script.finish}]})
+        self._stream.write(b"data: [DONE]\n\n")
+        return 200
 
     def _event(self, table: dict[str, object]) -> None:
-        self.wfile.write(b"data: " + json.dumps(table).encode() + b"\n\n")
+        self._stream.write(b"data: " + json.dumps(table).encode() + b"\n\n")
+        self._stream.flush()
 
-    def _error(self, status: int, message: str) -> None:
-        self._reply(status, json.dumps({"error": {"message": message, "code": status}}).encode())
+    def _error(self, status: int, message: str) -> int:
+        return self._reply(status, json.dumps({"error": {"message": message, "code": status}}).encode(), JSON)
 
-    def _reply(self, status: int, body: bytes, kind: str = "application/json") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def _reply(self, status: int, body: bytes, kind: str) -> int:
+        self._head(status, kind, f"Content-Length: {len(body)}\r\n")
+        self._stream.write(body)
+        return status
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        raw(f"INFO:     {self.client_address[0]} - {format % args}")
+    def _head(self, status: int, kind: str, more: str = "") -> None:
+        head = f"HTTP/1.1 {status} Stub\r\nContent-Type: {kind}\r\n{more}Connection: close\r\n\r\n"
+        self._stream.write(head.encode())
 
 
 def picture(body: dict[str, object]) -> bytes:
     """The bytes of the last picture of a request."""
-    text = json.dumps(body)
-    data = text.rpartition(";base64,")[2].partition('"')[0]
-    return base64.b64decode(data)
+    import base64
+
+    return base64.b64decode(json.dumps(body).rpartition(";base64,")[2].partition('"')[0])
 
 
 def serve(served: argparse.Namespace, script: Script) -> None:
     """Listen until the process ends."""
-    Handler.served, Handler.script = served, script
-    http.server.ThreadingHTTPServer.allow_reuse_address = True
-    with http.server.ThreadingHTTPServer((served.host, served.port), Handler) as server:
-        raw("INFO:     Application startup complete.")
-        server.daemon_threads = True
-        server.serve_forever()
+    listener = socket.create_server((served.host, served.port))
+    raw("INFO:     Application startup complete.")
+    while True:
+        peer, _ = listener.accept()
+        threading.Thread(target=_attend, args=(peer, served, script), daemon=True).start()
+
+
+def _attend(peer: socket.socket, served: argparse.Namespace, script: Script) -> None:
+    with peer, peer.makefile("rwb") as stream:
+        try:
+            Connection(stream, served, script).handle()  # type: ignore[arg-type]  # a BufferedRWPair reads and writes
+        except (OSError, ValueError):
+            return
