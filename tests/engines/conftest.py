@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from engines.wheelhouse import make_recipe, make_wheelhouse
 
+from engines.wheelhouse import make_recipe, make_wheelhouse
 from fitserve.engines.base import Recipe
 from fitserve.engines.examine import Answer
 from fitserve.engines.install import install
@@ -44,7 +44,7 @@ class Heard:
 
 @pytest.fixture(autouse=True)
 def home(request, tmp_path, monkeypatch) -> Path | None:
-    """XDG folders of this test alone; pip sees the wheelhouse and nothing else. Tests of the real engine keep theirs."""
+    """XDG folders of this test alone; pip knows no index. Tests of the real engine keep theirs."""
     if request.node.get_closest_marker("engine"):
         return None
     for name in ("DATA", "STATE", "CACHE", "CONFIG"):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from engines.conftest import WORKS
 
+from engines.conftest import WORKS
 from fitserve.engines.build import digest_of
 from fitserve.engines.examine import Answer
 from fitserve.engines.find import find_engines

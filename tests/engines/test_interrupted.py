@@ -10,8 +10,8 @@ import sys
 import threading
 
 import pytest
-from engines.wheelhouse import make_recipe
 
+from engines.wheelhouse import make_recipe
 from fitserve.clock import ManualClock
 from fitserve.engines.hold import held
 from fitserve.engines.install import install

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fitserve.cli.shown import plain
 from fitserve.paths import state_dir
 from fitserve.text import tr
 
@@ -80,7 +81,9 @@ def consent(yes: bool) -> Callable[[str], bool]:
 def described(engine: EngineFacts) -> list[str]:
     """An engine in lines: what it is, where, whether it works, and notes."""
     parts = [f"{engine.name} {engine.version or '?'}", f"torch {engine.torch or '?'}", engine.device or "?"]
-    state = tr("engines.works") if engine.problem == "" else tr("engines.works_not", problem=engine.problem or "?")
+    state = (
+        tr("engines.works") if engine.problem == "" else tr("engines.works_not", problem=plain(engine.problem or "?"))
+    )
     kind = tr("engines.managed") if engine.managed else tr("engines.own")
     notes = [f"  {tr('engines.note', note=note)}" for note in engine.notes]
     return [f"{' · '.join(parts)} · {state}", f"  {engine.python} ({kind})", *notes]

@@ -37,12 +37,13 @@ def find_engines(
     """
     flags = (cpu_flags or processor_flags)()
     given = python or _given()
-    seen: set[Path] = set()
+    seen: set[tuple[Path, Path]] = set()
     found = []
     for path, managed, always in _candidates(given):
-        if path.absolute() in seen:
+        same = (path.parent.absolute(), path.resolve())  # bin/python and bin/python3 are one; two venvs are two
+        if same in seen:
             continue
-        seen.add(path.absolute())
+        seen.add(same)
         if not (always or ask(path, quick=True).engine):
             continue
         found.append(facts(path, ask(path), managed=managed, cpu_flags=flags))
