@@ -74,8 +74,10 @@ def test_every_flag_of_ours_is_vllms() -> None:
     "text",
     [
         "vllm serve Qwen/M --max-model-len 32K -tp 2 --enforce-eager",
-        "CUDA_VISIBLE_DEVICES=0,1 vllm serve Qwen/M \\\n  --max-model-len=32768 \\\n"
-        "  --tensor-parallel-size=2 --enforce_eager",
+        (
+            "CUDA_VISIBLE_DEVICES=0,1 vllm serve Qwen/M \\\n  --max-model-len=32768 \\\n"
+            "  --tensor-parallel-size=2 --enforce_eager"
+        ),
         "python3 -m vllm.entrypoints.openai.api_server --model Qwen/M -tp 2 --max-model-len 32K --enforce-eager",
         "env A=b /opt/venv/bin/vllm serve --enforce-eager -tp 2 Qwen/M --max-model-len 32768",
     ],

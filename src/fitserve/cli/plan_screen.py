@@ -105,6 +105,8 @@ def _after(plan: Plan) -> Iterator[Text]:
     for refused in plan.refused:
         said = ", ".join(f"{name}={value}" for name, value in refused.settings.items())
         yield Text(f"✗ {said}: {refused.why}", style="dim")
+    for other in plan.nearest:
+        yield Text(f"→ {other.why}", style="bold")
     for check in plan.checks:
         if check.state is not CheckState.OK:
             yield Text(f"{_MARK[check.state]} {strip_control(check.detail)}", style=_CHECK_COLOUR[check.state])

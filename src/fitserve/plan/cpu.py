@@ -9,7 +9,7 @@ from fitserve.plan.cpu_rest import peak, processes
 from fitserve.plan.given import Given
 from fitserve.plan.kv import Layout, blocks_per_request, capacity, ceil_div, longest_length
 from fitserve.plan.ledger import Interval, exact, ranged, total, verdict
-from fitserve.plan.plan import Basis, KvPlan, LedgerRow, Verdict
+from fitserve.plan.plan import Basis, KvPlan, LedgerRow, Refused, Verdict
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import Sharding, weight_bytes
 from fitserve.text import tr
@@ -32,6 +32,8 @@ class Draft:
     ledger: tuple[LedgerRow, ...]
     kv: KvPlan | None
     reasons: tuple[str, ...]
+    refused: tuple[Refused, ...] = ()
+    nearest: tuple[Refused, ...] = ()
 
 
 def draft_cpu(given: Given) -> Draft:

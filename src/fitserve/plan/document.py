@@ -26,6 +26,7 @@ def plan_document(plan: Plan) -> dict[str, object]:
         "kv": _kv(plan.kv),
         "reasons": list(plan.reasons),
         "refused": [{"settings": refused.settings, "why": refused.why} for refused in plan.refused],
+        "nearest": [{"settings": other.settings, "why": other.why} for other in plan.nearest],
         "checks": [{"name": c.name, "state": c.state.value, "detail": c.detail} for c in plan.checks],
     }
 

@@ -9,6 +9,7 @@ from fitserve.facts.gpu import Gpu
 from fitserve.facts.host import HostFacts
 from fitserve.facts.model import ModelFacts
 from fitserve.plan.checks import run_checks
+from fitserve.plan.choose import draft_gpu
 from fitserve.plan.cpu import Draft, draft_cpu
 from fitserve.plan.flags import command, environment
 from fitserve.plan.given import Given
@@ -28,7 +29,9 @@ def make_plan(
     `gpus` None means a CPU engine. A plan that does not fit is returned all the same, with `does_not_fit`.
     """
     given = Given(request, model, engine, host, gpus)
-    return finish(given, draft_cpu(given))
+    if given.on_cpu:
+        return finish(given, draft_cpu(given))
+    return finish(given, draft_gpu(given))
 
 
 def finish(given: Given, draft: Draft) -> Plan:
@@ -46,6 +49,8 @@ def finish(given: Given, draft: Draft) -> Plan:
         ledger=draft.ledger,
         kv=draft.kv,
         reasons=draft.reasons,
+        refused=draft.refused,
+        nearest=draft.nearest,
         checks=checks,
     )
 

@@ -95,6 +95,7 @@ class Plan:
     kv: KvPlan | None
     reasons: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
+    nearest: tuple[Refused, ...] = ()  # what would run with something else than was asked; never taken unasked
     checks: tuple[Check, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
 

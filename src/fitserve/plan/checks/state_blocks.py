@@ -14,7 +14,7 @@ NAME = "sequences_have_state"
 
 def check(given: Given, settings: Settings, kv: KvPlan | None) -> Iterator[Check]:
     """With full graphs of a hybrid, `max_num_seqs` above the blocks is an error (config/compilation.py)."""
-    if kv is None or given.model.linear_attention is None:
+    if kv is None or not kv.blocks or given.model.linear_attention is None:
         return
     seqs, blocks = settings.max_num_seqs, kv.blocks
     if seqs <= blocks:

@@ -1,0 +1,86 @@
+"""Settings to begin with on GPUs, before anything is given up: what was asked, else what the goal wants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fitserve.plan.cpu import DEFAULT_LENGTH, Draft, picture_limits
+from fitserve.plan.given import Given
+from fitserve.plan.gpu import Scale
+from fitserve.plan.ladder import at_least_a_block
+from fitserve.plan.plan import Refused, Verdict
+from fitserve.plan.search import choose, nearest, rank_counts, ranks_said
+from fitserve.plan.settings import Settings
+from fitserve.text import tr
+from fitserve.units import GIB
+
+_SEQS = {"latency": 64, "throughput": 256, "context": 16}
+_TOKENS = {"latency": 2048, "throughput": 8192, "context": 2048}
+_LARGE_CARD = 70 * GIB  # vLLM's own defaults are larger from here (engine/arg_utils.py get_batch_defaults)
+
+
+def draft_gpu(given: Given) -> Draft:
+    """The chosen candidate with its reasons, what was refused, and what would run in its place."""
+    scale = Scale(given)
+    asked = given.request.tensor_parallel_size
+    articles = given.request.preset == "articles"
+    counts = [asked] if asked else [len(scale.cards)] if articles else rank_counts(scale)
+    starts = [first_settings(scale, ranks) for ranks in counts]
+    choice = choose(scale, starts)
+    weighed = choice.descent.weighed
+    reasons = [*_said(given, weighed.settings), *ranks_said(scale, weighed.settings.tensor_parallel_size)]
+    reasons += choice.descent.given_up
+    near: list[Refused] = []
+    if weighed.judgement.verdict is Verdict.DOES_NOT_FIT:
+        reasons.append(weighed.judgement.obstacle)
+        near = nearest(scale, weighed.settings)
+    elif weighed.judgement.verdict is Verdict.TIGHT:
+        reasons.append(tr("plan.tight_because", why=weighed.judgement.obstacle))
+    return replace(weighed.draft(tuple(reasons)), refused=choice.refused, nearest=tuple(near))
+
+
+def first_settings(scale: Scale, ranks: int) -> Settings:
+    """What the goal wants on this number of ranks."""
+    given = scale.given
+    request, model = given.request, given.model
+    articles = request.preset == "articles"
+    large = all(card.total_bytes >= _LARGE_CARD for card in scale.cards)
+    ceiling = model.max_positions or DEFAULT_LENGTH
+    tokens = request.max_num_batched_tokens or (8192 if large else _TOKENS[request.goal])
+    settings = Settings(
+        tensor_parallel_size=ranks,
+        enforce_eager=request.execution == "eager" or articles,
+        max_model_len=request.max_model_len or (min(DEFAULT_LENGTH, ceiling) if articles else ceiling),
+        max_num_seqs=min(request.max_num_seqs or _SEQS[request.goal], tokens),
+        max_num_batched_tokens=tokens,
+        enable_prefix_caching=request.enable_prefix_caching is not False,
+        kv_cache_dtype=request.kv_cache_dtype or "auto",
+        gpu_memory_utilization=request.gpu_memory_utilization,
+        kv_cache_memory_bytes=request.kv_cache_memory_bytes,
+        block_size=request.block_size,
+        limit_mm_per_prompt=picture_limits(given),
+        mm_processor_kwargs=request.mm_processor_kwargs,
+        mm_encoder_tp_mode=request.mm_encoder_tp_mode or "weights",
+        language_model_only=request.language_model_only,
+        max_cudagraph_capture_size=request.max_cudagraph_capture_size,
+        enable_expert_parallel=request.enable_expert_parallel,
+        num_speculative_tokens=request.num_speculative_tokens,
+        served_model_name=request.served_model_name or model.name,
+        extra=request.extra,
+    )
+    if settings.gpu_memory_utilization is None and settings.kv_cache_memory_bytes is None:
+        settings = replace(settings, gpu_memory_utilization=scale.utilization(settings))
+    if request.max_num_batched_tokens is None:
+        settings = replace(settings, max_num_batched_tokens=at_least_a_block(scale, settings))
+    return settings
+
+
+def _said(given: Given, settings: Settings) -> list[str]:
+    if given.request.preset == "articles":
+        return [tr("plan.articles_preset")]
+    if given.request.execution == "eager":
+        return [tr("plan.eager_asked")]
+    said = [] if settings.enforce_eager else [tr("plan.graphs_auto")]
+    if given.layout(settings) is None:
+        said.append(tr("plan.kv_unknown", architecture=given.model.architecture))
+    return said

@@ -1,0 +1,214 @@
+"""The ledger of one GPU rank, row by row, and what is left for the cache at each end of the intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from fitserve.facts.gpu import Gpu
+from fitserve.facts.weights import ModuleGroup, group_weights
+from fitserve.plan.calibration import Calibration
+from fitserve.plan.captures import captures
+from fitserve.plan.cpu import rope_bytes
+from fitserve.plan.given import Given
+from fitserve.plan.ledger import NOTHING, Interval, exact, largest, point, ranged
+from fitserve.plan.passes import (
+    compile_bytes,
+    encoder_cache_bytes,
+    language_bytes,
+    runner_bytes,
+    sampler_bytes,
+    sees,
+    vision_bytes,
+    workspace_bytes,
+)
+from fitserve.plan.plan import Basis, LedgerRow
+from fitserve.plan.settings import Settings
+from fitserve.plan.sharding import Sharding, rank_bytes
+from fitserve.text import tr
+
+
+def sharding_of(given: Given, settings: Settings) -> Sharding:
+    """The settings that decide who holds which weights."""
+    return Sharding(
+        settings.tensor_parallel_size,
+        vision=sees(given.model, settings),
+        vision_data_mode=settings.mm_encoder_tp_mode == "data",
+        drafts=settings.num_speculative_tokens > 0,
+    )
+
+
+@dataclass(frozen=True)
+class RankLedger:
+    """One rank on one card under given settings."""
+
+    given: Given
+    settings: Settings
+    card: Gpu
+    calibration: Calibration
+    weights: int
+
+    @property
+    def budget(self) -> int:
+        """What vLLM takes for itself: ceil(total * utilization) (0.33 `v1/worker/utils.py` `request_memory`)."""
+        share = self.settings.gpu_memory_utilization or self.given.rules.default_utilization
+        return math.ceil(self.card.total_bytes * share)
+
+    @property
+    def free(self) -> int:
+        """Free bytes before the engine starts; an assumed card is empty."""
+        return self.card.total_bytes if self.card.free_bytes is None else self.card.free_bytes
+
+    @cached_property
+    def context(self) -> Interval:
+        """CUDA context and communicators, taken before the snapshot: outside the budget."""
+        found = self.calibration.amount("context")
+        return found + self.calibration.amount("communicators") if self.settings.tensor_parallel_size > 1 else found
+
+    @cached_property
+    def rope(self) -> Interval:
+        """The rotation table; where the release's factor is not known, from the smaller to the larger."""
+        factor = self.given.rules.rope_factor
+        ends = [rope_bytes(self.given.model, each) for each in ((factor,) if factor else (1, 4))]
+        return Interval(ends[0], ends[-1], ends[-1])
+
+    @cached_property
+    def runner(self) -> Interval:
+        """Tables of the model runner; both runners where the release's default is not known."""
+        runner = self.given.rules.runner
+        ends = [runner_bytes(self.given.model, self.settings, each) for each in ((runner,) if runner else (1, 2))]
+        return Interval(ends[0], ends[-1], ends[-1])
+
+    @cached_property
+    def workspace(self) -> int:
+        return workspace_bytes(self.given.model, self.settings)
+
+    @cached_property
+    def encoder(self) -> int:
+        return encoder_cache_bytes(self.given.model, self.settings)
+
+    @cached_property
+    def peak(self) -> Interval:
+        """The largest pass. The workspace and the encoder's outputs have rows of their own."""
+        model, settings, figures = self.given.model, self.settings, self.calibration
+        return largest(
+            [
+                figures.of_pass("vision", vision_bytes(model, settings)),
+                figures.of_pass("language", language_bytes(model, settings)),
+                figures.of_pass("sampler", sampler_bytes(model, settings)),
+                figures.of_pass("compile", compile_bytes(model, settings)),
+            ]
+        )
+
+    @cached_property
+    def graphs(self) -> Interval:
+        return self.calibration.graphs(captures(self.settings).count)
+
+    @cached_property
+    def graphs_in_budget(self) -> Interval:
+        """The part of the graphs that the cache gives way to: the estimate, from 0.21; before, they come on top."""
+        inside = self.given.rules.graphs_in_budget
+        if inside is None:
+            return Interval(0, self.graphs.expected, self.graphs.high)
+        return self.graphs if inside else NOTHING
+
+    @cached_property
+    def fixed(self) -> Interval:
+        """Everything in the budget but the cache."""
+        return (
+            point(self.weights + self.workspace + self.encoder)
+            + self.rope
+            + self.runner
+            + self.peak
+            + self.calibration.amount("non_torch")
+            + self.graphs_in_budget
+        )
+
+    @cached_property
+    def pool(self) -> Interval:
+        """What is left for the cache: low where everything else is high. Negative where nothing is left."""
+        if self.settings.kv_cache_memory_bytes is not None:
+            return point(self.settings.kv_cache_memory_bytes)
+        return Interval(*(self.budget - part for part in (self.fixed.high, self.fixed.expected, self.fixed.low)))
+
+    @cached_property
+    def repack(self) -> Interval:
+        """While loading, one layer's quantized experts (or its largest linear) are there three times for a moment."""
+        sizes: dict[int | None, int] = {}
+        for group in group_weights(self.given.model):
+            if group.group in (ModuleGroup.EXPERTS, ModuleGroup.MLP):
+                sizes[group.layer] = sizes.get(group.layer, 0) + group.size_bytes
+        layer = max(sizes.values(), default=0) // self.settings.tensor_parallel_size
+        return Interval(0, layer, 2 * layer)
+
+    @cached_property
+    def probe(self) -> int:
+        """The throw-away cache of the graph estimate: one block a captured sequence; skipped with a fixed cache."""
+        kind, layout = self.given.rules.graph_probe, self.given.layout(self.settings)
+        if kind == "none" or layout is None or self.settings.enforce_eager or self.settings.kv_cache_memory_bytes:
+            return 0
+        most = captures(self.settings).largest
+        return (most if kind == "capture" else min(self.settings.max_num_seqs, most)) * layout.bytes_per_block
+
+    @property
+    def during_probe(self) -> Interval:
+        """Held when the probe runs: all that lasts, the context, the probe's cache and the graphs it captures."""
+        lasting = self.fixed + self.context + point(self.probe)
+        over = self.peak + self.graphs_in_budget
+        without = Interval(lasting.low - over.low, lasting.expected - over.expected, lasting.high - over.high)
+        return without + self.graphs if self.probe else without
+
+    def rows(self, pool_bytes: int) -> Iterator[LedgerRow]:
+        """The rows in the order of a start. `pool_bytes`: blocks times bytes a block, at the expected point."""
+        figures, basis = self.calibration, self.calibration.basis
+        source = tr("plan.note_calibration", name=figures.name)
+        yield ranged("context", self.context, basis, tr("plan.note_context"))
+        yield exact("weights", self.weights, tr("plan.note_weights"))
+        yield _row("rope_cache", self.rope, Basis.BOUND, tr("plan.note_rope"))
+        yield _row("runner_state", self.runner, Basis.BOUND, tr("plan.note_runner"))
+        yield exact("workspace", self.workspace, tr("plan.note_workspace"))
+        yield exact("encoder_cache", self.encoder, tr("plan.note_encoder"))
+        yield ranged("activation_peak", self.peak, basis, tr("plan.note_peak"))
+        yield ranged("non_torch", figures.amount("non_torch"), basis, source)
+        yield ranged("graphs", self.graphs, basis, tr("plan.note_graphs", count=captures(self.settings).count))
+        yield self._pool_row(pool_bytes)
+        yield ranged("reserve", self._reserve(pool_bytes), basis, tr("plan.note_reserve"))
+        yield ranged("load_repack", self.repack, Basis.BOUND, tr("plan.note_repack"), transient=True)
+        if self.probe:
+            yield ranged("graph_probe", point(self.probe), Basis.EXACT, tr("plan.note_probe"), transient=True)
+
+    def _pool_row(self, pool_bytes: int) -> LedgerRow:
+        if self.settings.kv_cache_memory_bytes is not None:
+            return exact("kv_pool", self.settings.kv_cache_memory_bytes, tr("plan.note_kv_fixed"))
+        ends = Interval(max(0, self.pool.low), pool_bytes, max(0, self.pool.high))
+        return ranged("kv_pool", ends, self.calibration.basis, tr("plan.note_kv"))
+
+    def _reserve(self, pool_bytes: int) -> Interval:
+        """What nobody takes: outside the budget without the context, and what the blocks leave over."""
+        held = self.fixed.expected + pool_bytes
+        outside = self.card.total_bytes - self.context.expected - held
+        if self.graphs_in_budget != self.graphs:
+            outside -= self.graphs.expected - self.graphs_in_budget.expected
+        spread = self.context.high - self.context.expected
+        return Interval(outside - spread, outside, outside + self.context.expected - self.context.low)
+
+
+def _row(item: str, span: Interval, basis: Basis, note: str) -> LedgerRow:
+    return exact(item, span.expected, note) if span.low == span.high else ranged(item, span, basis, note)
+
+
+class Weights:
+    """Weights of a rank by sharding, added up once each: the search asks for the same few again and again."""
+
+    def __init__(self, given: Given) -> None:
+        self._given = given
+        self._known: dict[Sharding, int] = {}
+
+    def of(self, settings: Settings) -> int:
+        """Bytes of one rank."""
+        sharding = sharding_of(self._given, settings)
+        if sharding not in self._known:
+            self._known[sharding] = sum(rank_bytes(self._given.model, sharding).values())
+        return self._known[sharding]

@@ -1,0 +1,174 @@
+"""The choice among numbers of ranks, and how far down the ladder each must go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from fitserve.plan.gpu import Scale, Weighed
+from fitserve.plan.ladder import Step, rungs
+from fitserve.plan.passes import sees
+from fitserve.plan.plan import Refused, Verdict
+from fitserve.plan.settings import Settings
+from fitserve.plan.sharding import undivided
+from fitserve.text import tr
+from fitserve.units import format_gib
+
+_ORDER = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT)
+_RANKS = (1, 2, 4, 8, 16)
+_WITHOUT_NEED = 4  # ranks; more are taken only where the cards reach each other directly, or where fewer do not fit
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where a descent ended, and what was given up on the way."""
+
+    weighed: Weighed
+    given_up: tuple[str, ...]
+
+    @property
+    def order(self) -> tuple[int, bool]:
+        """Smaller is better: the verdict, then graphs before eager."""
+        return _ORDER.index(self.weighed.judgement.verdict), self.weighed.settings.enforce_eager
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen descent, and the other numbers of ranks with what speaks against them."""
+
+    descent: Descent
+    refused: tuple[Refused, ...]
+
+
+def choose(scale: Scale, starts: Iterable[Settings]) -> Choice:
+    """The first start with the best ending; `starts` come with the preferred number of ranks in front."""
+    found = [descend(scale, settings) for settings in starts]
+    best = min(range(len(found)), key=lambda index: (found[index].order, index))
+    others = [(item, index > best) for index, item in enumerate(found) if index != best]
+    return Choice(found[best], tuple(_refused(scale, item, found[best], later) for item, later in others))
+
+
+def descend(scale: Scale, settings: Settings) -> Descent:
+    """Give up one thing after the other until it fits; then take back what was given up in vain.
+
+    Where nothing makes it fit: the first that is tight, else the start as it was.
+    """
+    first = weighed = scale.weigh(settings)
+    taken: list[Step] = []
+    tight: Descent | None = None
+    for rung in rungs(scale.given.request):
+        if weighed.judgement.fits:
+            break
+        for step in rung(scale, weighed):
+            tried = scale.weigh(step.apply(weighed.settings))
+            if not _gains(tried, weighed):
+                continue
+            weighed = tried
+            taken = [*(other for other in taken if not step.changes.keys() <= other.changes.keys()), step]
+            if weighed.judgement.verdict is Verdict.TIGHT and tight is None:
+                tight = Descent(weighed, _said(taken))
+            if weighed.judgement.fits:
+                return _taken_back(scale, first.settings, weighed, taken)
+    if weighed.judgement.fits or first.judgement.verdict is Verdict.TIGHT:
+        return Descent(first, ())
+    return tight or Descent(first, ())
+
+
+def _gains(tried: Weighed, before: Weighed) -> bool:
+    """Worth giving something up: the verdict is better, or there is more room somewhere."""
+    now, then = (_ORDER.index(item.judgement.verdict) for item in (tried, before))
+    if now != then:
+        return now < then
+    more_room = tried.rank.pool.low > before.rank.pool.low or tried.rank.probe < before.rank.probe
+    return more_room or tried.settings.max_model_len < before.settings.max_model_len
+
+
+def _taken_back(scale: Scale, first: Settings, weighed: Weighed, taken: list[Step]) -> Descent:
+    """Undo each step that is not needed, the earliest first."""
+    for step in list(taken):
+        whole = {name: getattr(first, name) for name in step.changes}
+        tried = scale.weigh(replace(weighed.settings, **whole))
+        if tried.judgement.fits:
+            weighed, taken = tried, [other for other in taken if other is not step]
+    return Descent(weighed, _said(taken))
+
+
+def _said(taken: Iterable[Step]) -> tuple[str, ...]:
+    return tuple(step.said for step in taken)
+
+
+def _refused(scale: Scale, item: Descent, best: Descent, later: bool) -> Refused:
+    ranks = item.weighed.settings.tensor_parallel_size
+    why = item.weighed.judgement.obstacle
+    if not why and item.weighed.settings.enforce_eager and not best.weighed.settings.enforce_eager:
+        why = tr("plan.refused_eager", ranks=ranks)
+    if not why and ranks > best.weighed.settings.tensor_parallel_size:
+        why = more_ranks(scale, ranks, item.weighed, best.weighed)
+    if not why:
+        blocks = item.weighed.judgement.kv.blocks if item.weighed.judgement.kv else 0
+        key = "plan.refused_fewer" if later else "plan.refused_other"
+        why = tr(key, ranks=ranks, pool=format_gib(max(0, item.weighed.rank.pool.expected)), blocks=blocks)
+    return Refused({"tensor_parallel_size": ranks}, why)
+
+
+def more_ranks(scale: Scale, ranks: int, item: Weighed, best: Weighed) -> str:
+    """Why more ranks are not better here: copies of KV heads, and two sums over all cards in every layer."""
+    attention = scale.given.model.attention
+    copies = max(1, ranks // attention.kv_heads) if attention else 1
+    sums = 2 * len(scale.given.model.layers)
+    saved = format_gib(best.rank.weights - item.rank.weights)
+    return tr("plan.refused_more", ranks=ranks, copies=copies, sums=sums, saved=saved)
+
+
+def rank_counts(scale: Scale) -> list[int]:
+    """Numbers of ranks worth weighing, the preferred one first: powers of two that cards and heads allow."""
+    model = scale.given.model
+    possible = [ranks for ranks in _RANKS if ranks <= len(scale.cards) and not list(undivided(model, ranks))]
+    if not possible:
+        return [1]
+    most = 8 if all(card.nvlink for card in scale.cards) else _WITHOUT_NEED
+    preferred = max((ranks for ranks in possible if ranks <= most), default=possible[0])
+    larger = [ranks for ranks in possible if ranks > preferred]
+    return [preferred, *larger, *(ranks for ranks in reversed(possible) if ranks < preferred)]
+
+
+def ranks_said(scale: Scale, ranks: int) -> list[str]:
+    """What is to be said of the number of ranks: copies of KV heads, and cards left alone."""
+    said, attention = [], scale.given.model.attention
+    if attention and ranks > attention.kv_heads:
+        copies = ranks // attention.kv_heads
+        said.append(tr("plan.kv_heads_copied", heads=attention.kv_heads, ranks=ranks, copies=copies))
+    if len(scale.cards) > ranks:
+        said.append(tr("plan.cards_idle", idle=len(scale.cards) - ranks))
+    return said
+
+
+def nearest(scale: Scale, settings: Settings) -> list[Refused]:
+    """What would run without what was asked or with one more card. Never taken unasked."""
+    found = []
+    if sees(scale.given.model, settings):
+        text_only = descend(scale, replace(settings, language_model_only=True)).weighed
+        found.append(_near(text_only, {"language_model_only": True}, "plan.near_text"))
+    doubled = with_more_cards(scale)
+    ranks = settings.tensor_parallel_size * 2
+    if doubled is not None and not list(undivided(scale.given.model, ranks)):
+        spread = descend(doubled, replace(settings, tensor_parallel_size=ranks)).weighed
+        found.append(_near(spread, {"tensor_parallel_size": ranks}, "plan.near_cards"))
+    return found
+
+
+def with_more_cards(scale: Scale) -> Scale | None:
+    """The same situation with twice the cards, the added ones like the roomiest and empty."""
+    if not scale.cards:
+        return None
+    like = replace(scale.cards[0], free_bytes=None)
+    added = tuple(replace(like, index=len(scale.cards) + number) for number in range(len(scale.cards)))
+    return Scale(replace(scale.given, gpus=(*scale.cards, *added)))
+
+
+def _near(weighed: Weighed, changed: dict[str, object], key: str) -> Refused:
+    verdict = tr(f"plan.near_{weighed.judgement.verdict.value}")
+    ranks = weighed.settings.tensor_parallel_size
+    why = weighed.judgement.obstacle
+    said = tr(key, verdict=verdict, weights=format_gib(weighed.rank.weights), ranks=ranks)
+    return Refused(changed, f"{said} {why}".strip())
