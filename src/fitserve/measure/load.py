@@ -50,6 +50,7 @@ class Asking:
     output_tokens: int | None = None  # exactly so many
     max_tokens: int = 256
     limit_s: float = 600.0
+    extra: tuple[tuple[str, object], ...] = ()  # more of the request's body, by key
 
     def body(self, messages: Sequence[bytes]) -> tuple[bytes, ...]:
         """A streamed chat completion around messages that are JSON already."""
@@ -61,6 +62,7 @@ class Asking:
             "stream_options": {"include_usage": True},
             "temperature": 0,
             "max_tokens": self.output_tokens or self.max_tokens,
+            **dict(self.extra),
         }
         if self.output_tokens is not None:
             request["ignore_eos"] = True
