@@ -25,7 +25,7 @@ def _model(model: str, as_json: bool) -> int:
     from fitserve.facts.read import survey_model
     from fitserve.facts.summary import summarize
 
-    facts = survey_model(_folder_of(model))
+    facts = survey_model(_folder_of(model), _progress)
     rows = summarize(facts)
     if as_json:
         _print_json(model_document(facts, rows))
@@ -34,6 +34,16 @@ def _model(model: str, as_json: bool) -> int:
 
         show_model(facts, rows)
     return 5 if facts.problems or facts.serving_problem else 0
+
+
+def _progress(done: int, total: int) -> None:
+    """Headers of a hub model as they come, on a terminal only; stdout is left to the answer."""
+    if sys.stderr.isatty():
+        from fitserve.text import tr
+        from fitserve.units import format_bytes
+
+        line = tr("inspect.progress", done=format_bytes(done), total=format_bytes(total))
+        click.echo(f"\r\x1b[K{line}", nl=done >= total, err=True)
 
 
 def _folder_of(model: str) -> str:

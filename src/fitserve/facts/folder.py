@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,23 +62,41 @@ def _read_index(path: Path) -> dict[str, str]:
     try:
         if path.stat().st_size > INDEX_LIMIT_BYTES:
             raise broken("facts.json_too_large", path.name, limit=INDEX_LIMIT_BYTES)
-        weight_map = msgspec.json.decode(path.read_bytes(), type=_Index).weight_map
+        content = path.read_bytes()
     except OSError as error:
         raise broken("facts.unreadable", path.name, reason=error.strerror or str(error)) from error
+    return index_of(content, path.name)
+
+
+def index_of(content: bytes, name: str) -> dict[str, str]:
+    """Tensor to shard, from the content of an index file. A shard outside of the folder is refused."""
+    try:
+        weight_map = msgspec.json.decode(content, type=_Index).weight_map
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise broken("facts.json", path.name, reason=str(error)) from error
+        raise broken("facts.json", name, reason=str(error)) from error
     outside = next((shard for shard in set(weight_map.values()) if Path(shard).name != shard), None)
     if outside is not None:
-        raise broken("facts.index_outside", path.name, file=outside[:80])
+        raise broken("facts.index_outside", name, file=outside[:80])
     return weight_map
 
 
 def _shards(folder: Path, weight_map: dict[str, str] | None) -> list[str]:
-    """With an index the shards that it names (as vLLM does); else every safetensors file that is not Mistral's copy."""
+    """With an index the shards that it names (as vLLM does), else those that the folder has."""
     if weight_map is not None:
         return sorted(set(weight_map.values()))
-    names = sorted(path.name for path in folder.glob("*.safetensors"))
-    return [name for name in names if not name.startswith("consolidated")] or names
+    return main_shards(path.name for path in folder.iterdir())
+
+
+def main_shards(names: Iterable[str]) -> list[str]:
+    """The safetensors files that are the model: not Mistral's second copy (consolidated), where there is another."""
+    weights = sorted(name for name in names if name.endswith(".safetensors"))
+    return [name for name in weights if not name.startswith("consolidated")] or weights
+
+
+def named_shards(folder: Path) -> list[str]:
+    """The shards that a folder should have, by its index or by what is there. Empty where its index can't be read."""
+    weight_map, problems = _index(folder)
+    return [] if problems else _shards(folder, weight_map)
 
 
 def _disagreements(weight_map: dict[str, str], tensors: list[Tensor]) -> list[str]:
@@ -97,9 +116,18 @@ def _disagreements(weight_map: dict[str, str], tensors: list[Tensor]) -> list[st
 
 
 def _twice(tensors: list[Tensor]) -> list[str]:
-    seen: dict[str, str] = {}
+    first = tensor_twice(tensors)
+    if first is None:
+        return []
+    others = [tensor.shard for tensor in tensors if tensor.name == first]
+    return [tr("facts.twice", tensor=printable(first), shard=printable(others[0]), other=printable(others[1]))]
+
+
+def tensor_twice(tensors: Sequence[Tensor]) -> str | None:
+    """The first name that two shards have."""
+    seen: set[str] = set()
     for tensor in tensors:
         if tensor.name in seen:
-            return [tr("facts.twice", tensor=printable(tensor.name), shard=tensor.shard, other=seen[tensor.name])]
-        seen[tensor.name] = tensor.shard
-    return []
+            return tensor.name
+        seen.add(tensor.name)
+    return None

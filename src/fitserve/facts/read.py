@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fitserve.errors import FitserveError, NotFound, OperationFailed
 from fitserve.facts.config import read_json
 from fitserve.facts.folder import read_weights
+from fitserve.facts.hub_cache import find_snapshot
+from fitserve.facts.hub_ref import HubRef, is_on, parse_ref
 from fitserve.facts.known_models import find_known, near_known, read_known
 from fitserve.facts.model import ModelFacts, QuantFormat, Quantization
 from fitserve.facts.quantization import SIDE_FILES, read_quantization
 from fitserve.facts.read_config import describe, with_judgement
+from fitserve.facts.vision import PROCESSOR_FILES
 from fitserve.text import tr
 
+if TYPE_CHECKING:
+    from fitserve.facts.headers_range import Progress
 
-def read_model(source: str | Path) -> ModelFacts:
+
+def read_model(source: str | Path, progress: Progress | None = None) -> ModelFacts:
     """The facts of a model that is whole.
 
-    `source` is a folder or the name of a known model. Raises NotFound where there is no model, OperationFailed
-    (broken_model) where it is damaged or contradicts itself. What vLLM can't serve is not a failure here: see
-    `ModelFacts.serving_problem`.
+    `source` is a folder, the name of a known model, or an id on Hugging Face or ModelScope; `progress` is told how
+    many bytes of a hub model's headers have come. Raises NotFound where there is no model, OperationFailed
+    (broken_model) where it is damaged or contradicts itself, and what `read_hub` raises. What vLLM can't serve is not
+    a failure here: see `ModelFacts.serving_problem`.
     """
-    facts = survey_model(source)
+    facts = survey_model(source, progress)
     if facts.problems:
         more = tr("facts.and_more", count=len(facts.problems) - 1) if len(facts.problems) > 1 else ""
         message = tr("facts.damaged", name=facts.name, more=more)
@@ -30,15 +39,42 @@ def read_model(source: str | Path) -> ModelFacts:
     return facts
 
 
-def survey_model(source: str | Path) -> ModelFacts:
+def survey_model(source: str | Path, progress: Progress | None = None) -> ModelFacts:
     """The facts as far as they can be read; what is damaged is in `problems`. Raises as read_model for the rest."""
     path = Path(source).expanduser()
     if path.is_dir():
         return _read_folder(path)
-    known = None if path.exists() else find_known(str(source))
+    text = str(source)
+    ref = None if path.exists() or isinstance(source, Path) else parse_ref(text)
+    if ref is not None:
+        return _from_hub(ref, progress)
+    known = None if path.exists() else find_known(text)
     if known is not None:
         return read_known(known)
-    raise _no_model(str(source), path)
+    raise _no_model(text, path)
+
+
+def _from_hub(ref: HubRef, progress: Progress | None) -> ModelFacts:
+    """A complete local copy, else the hub; where that can't be had, the known model of this id."""
+    snapshot = find_snapshot(ref)
+    if snapshot is not None:
+        facts = _read_folder(snapshot)
+        return replace(facts, name=ref.id, notes=(*facts.notes, tr("hub.from_cache", folder=snapshot)))
+    known = find_known(ref.id)
+    if is_on("HF_HUB_OFFLINE") or is_on("TRANSFORMERS_OFFLINE"):
+        if known is None:
+            hint = f"HF_HUB_OFFLINE=0 fitserve inspect {ref}"
+            raise NotFound(tr("hub.offline", ref=ref), code="hub_offline", hint=hint)
+        return read_known(known)
+    from fitserve.facts.hub import read_hub
+
+    try:
+        return read_hub(ref, progress)
+    except FitserveError as error:
+        if known is None or error.code not in ("hub_unreachable", "timed_out", "hub_slow"):
+            raise
+        facts = read_known(known)
+        return replace(facts, notes=(*facts.notes, tr("hub.fell_back", why=error.message)))
 
 
 def _read_folder(folder: Path) -> ModelFacts:
@@ -48,7 +84,8 @@ def _read_folder(folder: Path) -> ModelFacts:
     config = read_json(folder / "config.json")
     weights = read_weights(folder)
     quantization = read_quantization(config, _side_file(folder))
-    facts = describe(config, weights.tensors, quantization, name=name, source=str(folder), folder=folder)
+    extras = {file: read_json(folder / file) for file in PROCESSOR_FILES if (folder / file).is_file()}
+    facts = describe(config, weights.tensors, quantization, name=name, source=str(folder), extras=extras)
     files = tuple(path.name for path in folder.iterdir())
     return with_judgement(facts, files, weights.problems)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
+from types import MappingProxyType
 
 from fitserve.facts.config import Table
 from fitserve.facts.families import FAMILIES
 from fitserve.facts.language import attention, experts, layer_kinds, linear_attention, rotary_dim, sliding_window
 from fitserve.facts.model import ModelFacts, Quantization, Tensor
 from fitserve.facts.serving import serving_problem
-from fitserve.facts.vision import vision
+from fitserve.facts.vision import Extras, vision
 
 
 def describe(
@@ -21,7 +21,7 @@ def describe(
     *,
     name: str,
     source: str,
-    folder: Path | None = None,
+    extras: Extras = MappingProxyType({}),
 ) -> ModelFacts:
     """The facts that a config and its tensors state. Raises OperationFailed (broken_model) for impossible values."""
     top = Table(config, "config.json")
@@ -43,7 +43,7 @@ def describe(
         attention=heads,
         linear_attention=linear_attention(text, dtype or "bfloat16"),
         experts=experts(text, len(layers)),
-        vision=vision(config, folder, family),
+        vision=vision(config, extras, family),
         vocab=text.count("vocab_size"),
         tied_embeddings=_tied(text, top, tensors, known=family is not None),
         max_positions=text.count("max_position_embeddings", "n_positions", "seq_length"),

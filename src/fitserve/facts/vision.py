@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
-from fitserve.facts.config import Table, read_json
+from fitserve.facts.config import Table
 from fitserve.facts.families import Family
 from fitserve.facts.model import Vision
 
 _IMAGE_FILES = ("preprocessor_config.json", "processor_config.json")
 _VIDEO_FILES = ("video_preprocessor_config.json", "processor_config.json")
+PROCESSOR_FILES = tuple(dict.fromkeys(_IMAGE_FILES + _VIDEO_FILES))
+Extras = Mapping[str, dict[str, object]]  # the objects in PROCESSOR_FILES, by file name, as far as there are
 
 
-def vision(config: dict[str, object], folder: Path | None, family: Family | None) -> Vision | None:
+def vision(config: dict[str, object], extras: Extras, family: Family | None) -> Vision | None:
     """The tower with its limits; None where there is none or it is of a make that we can't measure."""
     raw = config.get("vision_config")
     if not isinstance(raw, dict) or not raw:
         return None
     tower = _tower(Table(raw, "config.json vision_config"))
-    return _with_limits(tower, folder, family) if tower else None
+    return _with_limits(tower, extras, family) if tower else None
 
 
 def _tower(table: Table) -> Vision | None:
@@ -48,9 +50,9 @@ def _tower(table: Table) -> Vision | None:
     )
 
 
-def _with_limits(tower: Vision, folder: Path | None, family: Family | None) -> Vision:
-    least, most = _limits(folder, _IMAGE_FILES, "image_processor")
-    video = _limits(folder, _VIDEO_FILES, "video_processor")[1]
+def _with_limits(tower: Vision, extras: Extras, family: Family | None) -> Vision:
+    least, most = _limits(extras, _IMAGE_FILES, "image_processor")
+    video = _limits(extras, _VIDEO_FILES, "video_processor")[1]
     if most is None and family and family.image_limits:
         least, most = family.image_limits
         return replace(
@@ -59,12 +61,11 @@ def _with_limits(tower: Vision, folder: Path | None, family: Family | None) -> V
     return replace(tower, min_pixels=least, max_pixels=most, max_video_pixels=video)
 
 
-def _limits(folder: Path | None, files: tuple[str, ...], section: str) -> tuple[int | None, int | None]:
+def _limits(extras: Extras, files: tuple[str, ...], section: str) -> tuple[int | None, int | None]:
     """Least and most pixels of the first file that says them. min_pixels and max_pixels win over size, as upstream."""
-    for name in files if folder else ():
-        path = (folder or Path()) / name
-        if path.is_file():
-            table = Table(read_json(path), name)
+    for name in files:
+        if name in extras:
+            table = Table(extras[name], name)
             inner = table.table(section) if isinstance(table.values.get(section), dict) else table
             found = _pixels(inner)
             if found[1] is not None:

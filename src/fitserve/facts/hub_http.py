@@ -1,0 +1,163 @@
+"""HTTP to a hub: byte ranges, retries that resume, a deadline, and each failure as a sentence."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fitserve.clock import Clock, SystemClock
+from fitserve.errors import FitserveError, NotFound, OperationFailed, SettingsError, TimedOut
+from fitserve.text import tr
+
+if TYPE_CHECKING:
+    import httpx2
+
+ATTEMPTS = 4
+STALL_S = 15.0  # without a byte
+ALLOWED_S = 60.0  # for everything that is small
+SLOWEST_BYTES_S = 32 * 1024  # what a header is allowed to take on top
+LONGEST_WAIT_S = 10.0  # between attempts, whatever Retry-After says
+
+
+class _TryAgainError(Exception):
+    """A failure that another attempt may mend; `failure` is told when none does."""
+
+    def __init__(self, failure: FitserveError, wait_s: float) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+        self.wait_s = wait_s
+
+
+@dataclass
+class HubWeb:
+    """One conversation with one hub. Safe to use from several threads; `close` ends what is under way."""
+
+    base_url: str
+    token: str = ""
+    clock: Clock = field(default_factory=SystemClock)
+    allowed_s: float = ALLOWED_S
+    stall_s: float = STALL_S
+    received_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        import httpx2
+
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SettingsError(tr("hub.bad_endpoint", url=self.base_url), hint="HF_ENDPOINT=https://huggingface.co")
+        self.base_url = self.base_url.rstrip("/")
+        self._host = parts.hostname
+        self._deadline = self.clock.monotonic() + self.allowed_s
+        self._lock = threading.Lock()
+        headers = {"User-Agent": "fitserve", "Accept-Encoding": "identity"}
+        if self.token and (parts.scheme == "https" or parts.hostname in ("127.0.0.1", "localhost", "::1")):
+            headers["Authorization"] = f"Bearer {self.token}"  # never over plain HTTP; httpx drops it on another host
+        self._client = httpx2.Client(headers=headers, follow_redirects=True, timeout=self.stall_s)
+
+    def close(self) -> None:
+        """End the connections; a thread that reads one fails at once."""
+        self._client.close()
+
+    def allow(self, size_bytes: int) -> None:
+        """Put the deadline off by what this many bytes may take on the slowest line that is worth waiting for."""
+        with self._lock:
+            self._deadline += size_bytes / SLOWEST_BYTES_S
+
+    def get(self, path: str, *, limit: int) -> bytes:
+        """A whole small file, at most `limit` bytes."""
+        return self._insist(path, 0, None, limit)
+
+    def get_range(self, path: str, start: int, length: int) -> bytes:
+        """Exactly `length` bytes from `start`. What was received before a break is not asked for again."""
+        return self._insist(path, start, length, length)
+
+    def _insist(self, path: str, start: int, length: int | None, limit: int) -> bytes:
+        got = bytearray()
+        failure: FitserveError | None = None
+        for attempt in range(ATTEMPTS):
+            try:
+                self._read(path, got, start, length, limit)
+            except _TryAgainError as problem:
+                failure = problem.failure
+                if attempt + 1 < ATTEMPTS:
+                    self._wait(min(problem.wait_s * 2**attempt, LONGEST_WAIT_S))
+            else:
+                return bytes(got)
+        assert failure is not None
+        raise failure
+
+    def _read(self, path: str, got: bytearray, start: int, length: int | None, limit: int) -> None:
+        import httpx2
+
+        if length is None:
+            got.clear()
+        headers = {} if length is None else {"Range": f"bytes={start + len(got)}-{start + length - 1}"}
+        try:
+            with self._client.stream("GET", self.base_url + path, headers=headers) as response:
+                self._judge(response, path)
+                skip = 0 if response.status_code == 206 else start + len(got)
+                self._collect(response, got, skip if length is not None else 0, limit, whole=length is None)
+        except httpx2.TimeoutException as error:
+            raise _TryAgainError(TimedOut(tr("hub.silent", host=self._host), evidence=_what(error)), 0.5) from error
+        except httpx2.TransportError as error:
+            raise _TryAgainError(self._unreachable(error), 0.5) from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, RuntimeError) as error:  # RuntimeError: closed by another thread
+            raise self._unreachable(error) from error
+        if length is not None and len(got) < length:
+            cut = OperationFailed(tr("hub.cut_off", host=self._host, path=path), code="hub_unreachable")
+            raise _TryAgainError(cut, 0.5)
+
+    def _collect(self, response: httpx2.Response, got: bytearray, skip: int, limit: int, *, whole: bool) -> None:
+        for chunk in response.iter_raw():  # as it comes: a chunk size would wait until it is full
+            with self._lock:
+                self.received_bytes += len(chunk)
+            self._hurry()
+            got += chunk[min(skip, len(chunk)) :]
+            skip = max(0, skip - len(chunk))
+            if len(got) >= limit:
+                break
+        if whole and len(got) > limit:
+            raise OperationFailed(tr("hub.too_large", host=self._host, limit=limit), code="hub_failed")
+        del got[limit:]
+
+    def _judge(self, response: httpx2.Response, path: str) -> None:
+        """The status as a failure, where it is one."""
+        status = response.status_code
+        evidence = " ".join(filter(None, (f"HTTP {status}", response.headers.get("x-error-code", ""), path)))
+        if status in (429, 500, 502, 503, 504):
+            key, code = ("hub.busy", "hub_rate_limited") if status == 429 else ("hub.failed", "hub_failed")
+            failure = OperationFailed(tr(key, host=self._host, status=status), code=code, evidence=evidence)
+            raise _TryAgainError(failure, _retry_after(response.headers.get("retry-after", "")))
+        if status in (401, 403):
+            denied = tr("hub.denied", host=self._host)
+            raise OperationFailed(denied, code="hub_denied", evidence=evidence, hint="HF_TOKEN=…")
+        if status == 404:
+            raise NotFound(tr("hub.not_found", host=self._host), code="hub_not_found", evidence=evidence)
+        if status not in (200, 206):
+            failed = tr("hub.failed", host=self._host, status=status)
+            raise OperationFailed(failed, code="hub_failed", evidence=evidence)
+        if response.headers.get("content-type", "").startswith("text/html"):
+            raise OperationFailed(tr("hub.html", host=self._host), code="hub_html", evidence=evidence)
+
+    def _hurry(self) -> None:
+        if self.clock.monotonic() > self._deadline:
+            raise TimedOut(tr("hub.slow", host=self._host, seconds=int(self.allowed_s)), code="hub_slow")
+
+    def _wait(self, seconds: float) -> None:
+        if self.clock.monotonic() + seconds > self._deadline:
+            raise TimedOut(tr("hub.slow", host=self._host, seconds=int(self.allowed_s)), code="hub_slow")
+        self.clock.sleep(seconds)
+
+    def _unreachable(self, error: Exception) -> FitserveError:
+        message = tr("hub.unreachable", host=self._host)
+        return OperationFailed(message, code="hub_unreachable", evidence=_what(error), hint=tr("hub.unreachable_hint"))
+
+
+def _what(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:200]
+
+
+def _retry_after(value: str) -> float:
+    return float(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 1.0
