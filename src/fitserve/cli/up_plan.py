@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fitserve.cli.up_target import DEMO, Wishes, model_folder
-from fitserve.errors import DoesNotFit, OperationFailed, SettingsError, ToolMissing
+from fitserve.errors import DoesNotFit, OperationFailed, ProblemsFound, SettingsError, ToolMissing
 from fitserve.text import tr
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Draft:
 
 
 def drafted(wishes: Wishes, pick: Callable[[], EngineFacts], taken: set[int]) -> Draft:
-    """Plan it. Raises ToolMissing, NotFound, OperationFailed, SettingsError, DoesNotFit."""
+    """Plan it. Raises ToolMissing, NotFound, OperationFailed, SettingsError, DoesNotFit, ProblemsFound."""
     from fitserve.facts.read import read_model
     from fitserve.facts.read_host import read_host
     from fitserve.plan.make import make_plan
@@ -50,7 +50,7 @@ def drafted(wishes: Wishes, pick: Callable[[], EngineFacts], taken: set[int]) ->
 
 
 def refuse_bad(plan: Plan, wishes: Wishes) -> None:
-    """Stop here what would not start. Raises DoesNotFit or SettingsError."""
+    """Stop here what would not start. Raises DoesNotFit or ProblemsFound."""
     from fitserve.plan.make import failures
 
     hint = f"fitserve plan {wishes.model}"
@@ -59,7 +59,7 @@ def refuse_bad(plan: Plan, wishes: Wishes) -> None:
         raise DoesNotFit(tr("run.does_not_fit", model=plan.model.name), evidence=evidence, hint=hint)
     if failed := failures(plan.checks):
         message = tr("run.check_failed", model=plan.model.name)
-        raise SettingsError(message, evidence=failed[0].detail, hint=hint)
+        raise ProblemsFound(message, evidence=failed[0].detail, hint=hint)
 
 
 def frozen(draft: Draft, page_port: int | None) -> Deployment:
@@ -129,7 +129,7 @@ def refuse_open(host: str, environ: Mapping[str, str], insecure: bool) -> None:
 def _request(wishes: Wishes, port: int) -> PlanRequest:
     from fitserve.cli.plan_options import request_from
 
-    request = request_from(dict(wishes.options), wishes.passthrough)
+    request = request_from(dict(wishes.values), wishes.passthrough)
     name = request.served_model_name or wishes.name
     return replace(request, host=wishes.host, port=port, served_model_name=name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +91,18 @@ def lines(result: Result) -> list[str]:
     told.append(_fact("row_next", f'fitserve chat {deployment.name} --image FILE "…"'))
     told.append(_fact("", f"fitserve status · fitserve logs {deployment.name} -f · fitserve down {deployment.name}"))
     return told
+
+
+def tell(result: Result, as_json: bool, tell_document: Callable[[dict[str, object]], None]) -> None:
+    """The answer to stdout; what is wrong with the page to stderr."""
+    if as_json:
+        tell_document(document(result))
+        return
+    if result.live.probe:
+        click.echo("\n".join(lines(result)))
+    if result.page_problem:
+        click.echo(f"{tr('run.page_failed')}\n  {tr('failure.evidence')} {result.page_problem}", err=True)
+        click.echo(f"  {tr('failure.next')} fitserve page {result.deployment.name}", err=True)
 
 
 def _proof(live: Live) -> str:

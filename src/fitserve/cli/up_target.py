@@ -1,80 +1,135 @@
-"""What `up` is asked for: a model and a name, from what was typed and from what was asked for before."""
+"""What `up` is asked for: from what was typed now, typed before, and written in fitserve.toml or FITSERVE_*."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fitserve.errors import NotFound, SettingsError
+import click
+from click.core import ParameterSource
+
+from fitserve.errors import NotFound, OperationFailed, SettingsError
 from fitserve.text import tr
 
+if TYPE_CHECKING:
+    from fitserve.run.deployment import Deployment
+
 DEMO = "demo"
+_OF_THIS_CALL = {"insecure", "timeout", "wait", "yes", "as_json", "name", "model"}  # nothing to remember of these
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """All that a person said. `options` holds the plan's options that were really given."""
+    """All that a person wants of a deployment. `values` holds options by name, only those that somebody gave."""
 
     name: str
     model: str  # a folder, or "demo"
-    options: Mapping[str, object]
-    passthrough: tuple[str, ...] = ()
-    host: str = "127.0.0.1"
-    port: int | None = None  # None: 8000, or the next free one
-    page: bool = True
-    page_port: int | None = None
-    engine_python: str = ""
+    values: Mapping[str, Any]
+    typed: Mapping[str, Any]  # the part that was typed; the rest is read again at the next `up`
+
+    @property
+    def host(self) -> str:
+        """Where to listen."""
+        return str(self.values.get("host") or "127.0.0.1")
+
+    @property
+    def port(self) -> int | None:
+        """The port that was asked for; None leaves it to us."""
+        return self.values.get("port")
+
+    @property
+    def page(self) -> bool:
+        """Whether a chat page is wanted."""
+        return bool(self.values.get("page", True))
+
+    @property
+    def page_port(self) -> int | None:
+        """The page's port that was asked for."""
+        return self.values.get("page_port")
+
+    @property
+    def engine_python(self) -> str:
+        """The interpreter that was named."""
+        return str(self.values.get("engine_python") or "")
+
+    @property
+    def passthrough(self) -> tuple[str, ...]:
+        """What goes to vLLM as it is."""
+        return tuple(self.values.get("passthrough") or ())
 
     def table(self) -> dict[str, object]:
-        """As it is frozen with the deployment, to start it again and to see whether a later `up` asks for the same."""
-        options = {name: list(value) if isinstance(value, tuple) else value for name, value in self.options.items()}
-        return {
-            "model": self.model,
-            "options": options,
-            "passthrough": list(self.passthrough),
-            "host": self.host,
-            "port": self.port,
-            "page": self.page,
-            "page_port": self.page_port,
-            "engine_python": self.engine_python,
-        }
+        """As it is frozen with the deployment."""
+        table = {"model": self.model, "values": dict(self.values), "typed": dict(self.typed), "page": self.page}
+        return dict(json.loads(json.dumps(table, default=list)))
 
 
-def wishes_again(name: str, table: Mapping[str, object]) -> Wishes:
-    """What was asked for before, from a deployment's file. Raises ValueError where that says nothing."""
+def read_wishes(ctx: click.Context, model: str, name: str) -> Wishes:
+    """The wishes of this call. Raises SettingsError, NotFound, OperationFailed."""
+    from fitserve.cli.config_file import deployment_values, origins
+
+    name, model = target_name(model, name)
+    before = _before(name, model)
+    typed = _typed(ctx)
+    if not typed and before and model in ("", before.wishes.get("model")):
+        typed = _table(before.wishes.get("typed"))
+    written = {key: one.value for key, one in origins(ctx, name).items() if one.place not in ("flag", "default")}
+    named = deployment_values(name, ctx.params).get("model")
+    again = str(before.wishes.get("model") or before.model) if before else ""
+    model = model or (str(named.value) if named else again)
+    if not model:
+        raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
+    values = {key: value for key, value in (written | typed).items() if key not in _OF_THIS_CALL}
+    return Wishes(name, model, values, typed)
+
+
+def _typed(ctx: click.Context) -> dict[str, Any]:
+    given = {
+        key: value
+        for key, value in ctx.params.items()
+        if key not in _OF_THIS_CALL and ctx.get_parameter_source(key) is ParameterSource.COMMANDLINE
+    }
+    return {key: value for key, value in given.items() if value != ()}
+
+
+def _before(name: str, model: str) -> Deployment | None:
+    """The deployment of this name as it was last started. A broken file matters only where it is all there is."""
+    from fitserve.run.registry import load
+
     try:
-        known: dict[str, Any] = dict(table)
-        known["passthrough"] = tuple(known["passthrough"])
-        return Wishes(name=name, **known)
-    except (KeyError, TypeError) as error:
-        raise ValueError(str(error)) from error
+        return load(name)
+    except ValueError as error:
+        if model:
+            return None
+        raise OperationFailed(tr("run.broken_file"), evidence=str(error), hint="fitserve up MODEL") from error
 
 
 def target_name(model: str, name: str) -> tuple[str, str]:
     """(name, model) from `up MODEL --name NAME`. The model is "" where MODEL is the name of a deployment.
 
-    Without a MODEL it is the only deployment there is. Raises SettingsError and NotFound.
+    Without a MODEL it is the only deployment there is. Raises SettingsError.
     """
+    from fitserve.cli.config_file import known_deployments
     from fitserve.run.registry import is_name, name_for, names
 
     if name and not is_name(name):
         raise SettingsError(tr("run.name_invalid", name=name), hint=f"fitserve up … --name {name_for(name)}")
-    known = names()
+    known = [*names(), *(one for one in known_deployments() if is_name(one))]
     if not model:
-        return _only(known)
+        return name or _only(known), ""
     is_path = "/" in model or Path(model).expanduser().is_dir()
+    if not is_path and model in known:
+        return model, DEMO if model == DEMO else ""
     if model == DEMO and not is_path:
         return name or DEMO, DEMO
-    if model in known and not is_path:
-        return model, ""
     return name or name_for(Path(model).expanduser().resolve().name), str(Path(model).expanduser().absolute())
 
 
-def _only(known: list[str]) -> tuple[str, str]:
-    if len(known) == 1:
-        return known[0], ""
+def _only(known: list[str]) -> str:
+    if len(set(known)) == 1:
+        return known[0]
     if known:
         raise SettingsError(tr("run.which_one"), evidence=", ".join(known), hint=f"fitserve up {known[0]}")
     raise SettingsError(tr("run.no_model_named"), hint="fitserve up demo")
@@ -90,3 +145,7 @@ def model_folder(model: str) -> str:
     if not (folder / "config.json").is_file():
         raise NotFound(tr("run.demo_missing"), evidence=str(folder), hint="fitserve up MODEL_FOLDER")
     return str(folder)
+
+
+def _table(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}

@@ -48,8 +48,10 @@ class _UnixTransport(xmlrpc.client.Transport):
         super().__init__()
         self._path = path
 
-    def make_connection(self, host: object) -> http.client.HTTPConnection:  # noqa: ARG002 - the base class's signature
-        return _UnixConnection(self._path)
+    def make_connection(self, host: Any) -> http.client.HTTPConnection:  # noqa: ANN401 - the base class's signature
+        connection = _UnixConnection(self._path)
+        self._connection = host, connection  # where `close` looks for it
+        return connection
 
 
 def call(path: Path, method: str, *arguments: object) -> Any:  # noqa: ANN401 - what the method gives

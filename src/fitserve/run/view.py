@@ -54,7 +54,10 @@ def look_at_all(supervisor: Supervisor | None = None) -> tuple[View, ...]:
 
 
 def _view(deployment: Deployment, programs: dict[str, str]) -> View:
-    live = true_live(read_live(deployment.name), programs.get(deployment.name))
+    program = programs.get(deployment.name, "STOPPED")
+    live = true_live(read_live(deployment.name), program)
+    if live is None and program not in STOPPED_STATES:
+        live = Live(deployment.name, State.STARTING)  # its runner has not said anything yet
     page = programs.get(PAGE_PREFIX + deployment.name, "STOPPED") not in STOPPED_STATES
     return View(deployment, live, live.state if live else State.STOPPED, page)
 

@@ -1,0 +1,160 @@
+"""One `up` from wishes to an answer: join what runs, or plan, start, wait; what fails on the way is undone."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from fitserve.cli.up_result import Result
+from fitserve.cli.up_screen import Screen
+from fitserve.cli.up_target import Wishes
+from fitserve.errors import Interrupted, SettingsError, ToolMissing
+from fitserve.run.live import Live, State
+from fitserve.run.view import look, look_at_all
+from fitserve.text import current_language, tr
+
+if TYPE_CHECKING:
+    from fitserve.cli.up_plan import Draft
+    from fitserve.run.control import Control
+    from fitserve.run.deployment import Deployment
+    from fitserve.run.view import View
+
+
+@dataclass(frozen=True)
+class Start:
+    """`timeout_s` 0: do not wait. `yes`: a missing engine is installed without asking."""
+
+    wishes: Wishes
+    control: Control
+    shown: Screen
+    timeout_s: float
+    yes: bool
+
+    def run(self) -> Result:
+        """Come to the end of it. Raises FitserveError; then nothing of this start is left."""
+        running = self._running()
+        if running is not None:
+            return self._joined(running)
+        draft = self._draft()
+        with self.control.alone(self.wishes.name):
+            running = self._running()  # another `up` may have been quicker
+            deployment = None if running else self._started(draft)
+        if running is not None:
+            return self._joined(running)
+        assert deployment is not None
+        return self._waited(deployment)
+
+    def _running(self) -> View | None:
+        """What runs under this name. Raises SettingsError where it was started with other settings."""
+        view = None
+        with contextlib.suppress(ValueError):
+            view = look(self.wishes.name)
+        if view is None or not view.runs:
+            return None
+        asked, has = self.wishes.table(), view.deployment.wishes
+        if (asked["model"], asked["values"]) != (has.get("model"), has.get("values")):
+            message = tr("run.other_settings", name=self.wishes.name, state=tr(f"run.state_{view.state}"))
+            raise SettingsError(message, code="other_settings", hint=f"fitserve down {self.wishes.name}")
+        return view
+
+    def _draft(self) -> Draft:
+        from fitserve.cli.up_plan import drafted, picked
+
+        return drafted(self.wishes, lambda: picked(self.wishes.engine_python, self._offered), taken_ports())
+
+    def _offered(self, missing: ToolMissing) -> bool:
+        """Install the engine that the hint names, if the person wants it. Without a terminal only --yes is a yes."""
+        spec = missing.hint.removeprefix("fitserve engine install ").strip()
+        if spec == missing.hint:
+            return False
+        asks = sys.stdin.isatty() and sys.stderr.isatty()
+        if not self.yes and not (asks and click.confirm(tr("run.install_offer", what=spec), default=True, err=True)):
+            return False
+        from fitserve.engines.install import install
+        from fitserve.engines.progress import shown
+
+        with shown() as progress:
+            install(spec, ask=lambda _: True, progress=progress)
+        return True
+
+    def _started(self, draft: Draft) -> Deployment:
+        from fitserve.cli.up_plan import frozen
+
+        for notice in draft.notices:
+            self.shown.note(notice)
+        deployment = frozen(draft, self._page_port(draft))
+        facts = {"engine": deployment.engine, "url": deployment.url, "model": deployment.model}
+        self.shown.note(tr("run.starting", name=deployment.name, **facts))
+        with self._undone_on_failure():
+            self.control.start(deployment)
+            if deployment.page_port:
+                self.control.start_page(deployment, current_language())
+        return deployment
+
+    def _page_port(self, draft: Draft) -> int | None:
+        from fitserve.cli.up_page import has_gradio
+        from fitserve.cli.up_plan import PAGE_PORT, chosen_port
+
+        if not (self.wishes.page and has_gradio()):
+            return None
+        taken = taken_ports() | {draft.request.port}
+        port, notice = chosen_port("127.0.0.1", self.wishes.page_port, PAGE_PORT, taken, "run.page_port_moved")
+        if notice:
+            self.shown.note(notice)
+        return port
+
+    @contextlib.contextmanager
+    def _undone_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.control.stop(self.wishes.name)
+            raise
+
+    def _waited(self, deployment: Deployment) -> Result:
+        """Wait for our own start. Whatever ends it early undoes it."""
+        from fitserve.cli.up_page import has_gradio, install_line, page_problem
+        from fitserve.cli.up_wait import wait_until_answering
+
+        if not self.timeout_s:
+            return Result(deployment, Live(deployment.name, State.STARTING), False, deployment.page_url)
+        try:
+            live = wait_until_answering(deployment.name, self.control, self.timeout_s, self.shown)
+            problem = page_problem(deployment, self.control) if deployment.page_port else ""
+        except BaseException as error:
+            with self.control.alone(deployment.name):
+                self.control.stop(deployment.name)
+            if isinstance(error, KeyboardInterrupt):
+                message = tr("run.interrupted_stopped", name=deployment.name)
+                raise Interrupted(message, hint=f"fitserve up {deployment.name}") from None
+            raise
+        install = install_line() if self.wishes.page and not has_gradio() else ""
+        return Result(deployment, live, False, None if problem else deployment.page_url, install, problem)
+
+    def _joined(self, view: View) -> Result:
+        """It runs already, or somebody else is starting it: say so, and wait with them."""
+        from fitserve.cli.up_wait import wait_until_answering
+
+        name = view.deployment.name
+        live = view.live or Live(name, view.state)
+        if view.state is not State.STARTING or not self.timeout_s:
+            self.shown.note(tr("run.already", name=name, state=tr(f"run.state_{view.state}")))
+            return Result(view.deployment, live, True, view.page_url)
+        self.shown.note(tr("run.joined", name=name))
+        try:
+            live = wait_until_answering(name, self.control, self.timeout_s, self.shown)
+        except KeyboardInterrupt:
+            raise Interrupted(tr("run.interrupted_left", name=name), hint="fitserve status") from None
+        now = look(name)
+        return Result(view.deployment, live, True, now.page_url if now else None)
+
+
+def taken_ports() -> set[int]:
+    """Ports of deployments that run or are on their way: they may not listen yet."""
+    views = [view for view in look_at_all() if view.runs]
+    return {view.deployment.port for view in views} | {view.deployment.page_port or 0 for view in views}
