@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fitserve.observe.log.lines import LogLine
 from fitserve.stage import Stage
@@ -18,6 +18,7 @@ _ERROR = re.compile(
 )
 _BARE_OOM = re.compile(r"^((?:CUDA|HIP) out of memory\. Tried to allocate .{0,1500})")
 _METHOD = re.compile(r"Exception in worker \w{1,60} while processing method (\w{1,80})")
+_CALL = re.compile(r"\b([a-z_]\w{4,60})\(")
 _FRAMES = 80  # the deepest ones of a traceback are kept
 _FIRST, _LAST = 24, 12  # failures of one start that are kept
 
@@ -78,6 +79,9 @@ class FailureReader:
         if text.lstrip()[:5] == "File " and (frame := _FRAME.match(text)):
             self._step(line, Frame(frame[1], frame[2]))
             return True
+        if text.startswith("    ") and line.level in ("", "ERROR"):
+            self._calls(line)
+            return True
         if text.startswith("Traceback (most recent"):
             self._open[line.process, line.pid] = []
             return True
@@ -89,6 +93,12 @@ class FailureReader:
         elif error:  # a warning that quotes a traceback: the engine went on
             self._open.pop((line.process, line.pid), None)
         return error is not None
+
+    def _calls(self, line: LogLine) -> None:
+        """A line of source in a traceback: what it calls is a step too (its own frame may be cut away)."""
+        if line.level == "ERROR" or (line.process, line.pid) in self._open:
+            for name in _CALL.findall(line.text[:300]):
+                self._step(line, Frame("", name))
 
     def _step(self, line: LogLine, frame: Frame) -> None:
         frames = self._open.setdefault((line.process, line.pid), [])
@@ -115,17 +125,9 @@ class FailureReader:
         """What was kept, in order of lines. Frames that stood after their sentence are given back to it."""
         found = [*self.first, *self.last]
         for (process, _), frames in self._open.items():
-            if not frames:
-                continue
-            for index in range(len(found) - 1, -1, -1):
-                if found[index].process == process and not found[index].frames:
-                    old = found[index]
-                    found[index] = Failure(
-                        old.line, process, old.error, old.message, old.text, tuple(frames), old.stage
-                    )
-                    break
+            bare = [n for n, failure in enumerate(found) if not failure.frames and not failure.wrapper]
+            same = [n for n in bare if found[n].process == process]
+            if frames and (same or bare):
+                index = same[-1] if same else bare[0]
+                found[index] = replace(found[index], frames=tuple(frames))
         return tuple(found)
-
-    def loose_frames(self) -> tuple[Frame, ...]:
-        """Frames of a traceback whose end is missing."""
-        return tuple(frame for frames in self._open.values() for frame in frames)

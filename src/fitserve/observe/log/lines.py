@@ -26,7 +26,8 @@ _LEVELS = re.compile(rf"(?:{_LEVEL}) \d\d-")
 _OWNER = re.compile(rf"{_PROCESS} ?")
 _UVICORN = re.compile(rf"({_LEVEL}):\s{{1,8}}")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_])")
-_CONTROL = dict.fromkeys([*range(9), *range(11, 32), 127, *range(128, 160), 0xFEFF])
+_CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160), 0xFEFF])
+_CONTROL |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])  # marks that turn text around
 _STAMP = re.compile(
     r"\d{4}-\d\d-\d\d[T ](\d\d:\d\d:\d\d)[.,]?\d{0,9}(?:Z|[+-]\d\d:?\d\d)?\s{1,4}(?:std(?:out|err) [FP] )?"
 )

@@ -1,0 +1,107 @@
+"""`fitserve doctor`: from a log to the stage, the cause, the evidence and the change that cures it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fitserve.errors import NotFound, OperationFailed, SettingsError
+from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from fitserve.diagnose.engine import Stated
+
+PROBLEMS = 5
+
+
+def _help(key: str) -> str:
+    return tr(f"doctor.{key}")
+
+
+@click.command("doctor", help=tr("help.doctor"))
+@click.argument("target", metavar="[NAME|LOG|-]", required=False)
+@click.option("--args", "flags", metavar="FLAGS", default="", help=_help("option_args"))
+@click.option("--gpus", metavar="CARDS", default="", help=_help("option_gpus"))
+@click.option("--model", default="", help=_help("option_model"))
+@click.option("--json", "as_json", is_flag=True, help=_help("option_json"))
+@click.option(
+    "--fail-on",
+    type=click.Choice(["info", "warn", "fatal", "never"]),
+    default="fatal",
+    show_default=True,
+    help=_help("option_fail_on"),
+)
+@click.option("--example", metavar="NAME", default="", help=_help("option_example"))
+def command(target: str | None, flags: str, gpus: str, model: str, as_json: bool, fail_on: str, example: str) -> int:
+    """Explain a log: a file, standard input, or a deployment's own."""
+    from fitserve.cli import doctor_source, doctor_words
+    from fitserve.diagnose.document import document
+    from fitserve.diagnose.engine import diagnose
+
+    stated = _stated(flags, gpus, model)
+    reading = doctor_source.read(_source(target, example))
+    if not reading.lines:
+        raise OperationFailed(tr("doctor.empty"), code="empty", hint=tr("doctor.empty_hint"))
+    diagnosis = diagnose(reading, stated)
+    if as_json:
+        click.echo(json.dumps(document(diagnosis), ensure_ascii=False, default=str))
+    else:
+        doctor_words.show(diagnosis)
+    return PROBLEMS if _fails(fail_on, [finding.severity for finding in diagnosis.findings]) else 0
+
+
+def _fails(threshold: str, severities: list[str]) -> bool:
+    order = ["info", "warn", "fatal"]
+    return threshold != "never" and any(order.index(item) >= order.index(threshold) for item in severities)
+
+
+def _source(target: str | None, example: str) -> Path | None:
+    """The file to read, None for standard input."""
+    from fitserve.cli import doctor_source
+
+    if example:
+        return doctor_source.example(example)
+    if target == "-" or (target is None and not sys.stdin.isatty()):
+        return None
+    if target is None:
+        raise SettingsError(tr("doctor.no_input"), hint="fitserve doctor --help")
+    path = Path(target)
+    if path.is_dir():
+        raise SettingsError(tr("doctor.is_folder", name=target), hint=tr("doctor.is_folder_hint", name=target))
+    if path.exists():
+        return path
+    found = doctor_source.deployment_log(target)
+    if found is None:
+        raise NotFound(tr("doctor.no_such", name=target), evidence=target, hint=tr("doctor.no_such_hint"))
+    return found
+
+
+def _stated(flags: str, gpus: str, model: str) -> Stated:
+    from fitserve.diagnose.engine import Stated
+    from fitserve.observe.log.launch import from_command
+
+    try:
+        settings = from_command(flags)
+    except ValueError as error:
+        raise SettingsError(tr("doctor.bad_args"), evidence=str(error), hint="fitserve doctor --help") from error
+    count, gib = _cards(gpus)
+    return Stated(settings, count, gib, model)
+
+
+def _cards(text: str) -> tuple[int | None, float | None]:
+    """Number and GiB of the cards: "2x24GiB", "2xRTX3090" (the number alone), "" for unknown."""
+    from fitserve.units import GIB, parse_bytes
+
+    if not text or text == "auto":
+        return None, None
+    count, times, kind = text.partition("x")
+    if not times or not count.isdigit():
+        raise SettingsError(tr("doctor.bad_gpus", text=text), evidence=text, hint=tr("doctor.bad_gpus_hint"))
+    try:
+        return int(count), parse_bytes(kind) / GIB
+    except ValueError:
+        return int(count), None

@@ -1,0 +1,61 @@
+"""Where the doctor's log comes from: a file, standard input, a bundled example, or a deployment's own log."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from fitserve.diagnose.engine import watched
+from fitserve.errors import NotFound, OperationFailed
+from fitserve.observe.log.read import LogReader, LogReading
+from fitserve.observe.log.source import decompressed, lines_of, open_log
+from fitserve.text import tr
+
+EXAMPLES = Path(__file__).parent.parent / "diagnose" / "examples"
+_LOGS = ("engine.log", "logs/engine.log", "log/engine.log")
+
+
+def read(path: Path | None) -> LogReading:
+    """Read a file, or standard input where `path` is None."""
+    reader = LogReader(watched())
+    if path is None:
+        if sys.stdin.isatty():
+            print(tr("doctor.stdin_terminal"), file=sys.stderr)  # noqa: T201 - progress
+        for line in lines_of(decompressed(sys.stdin.buffer)):
+            reader.feed(line)
+        return reader.reading
+    try:
+        with open_log(path) as stream:
+            for line in lines_of(stream):
+                reader.feed(line)
+    except OSError as error:
+        hint = f"ls -l {path}"
+        raise OperationFailed(tr("doctor.not_readable"), code="not_readable", evidence=str(error), hint=hint) from error
+    return reader.reading
+
+
+def examples() -> list[str]:
+    """Names of the bundled logs, the first to look at first."""
+    names = sorted(path.name.removesuffix(".log") for path in EXAMPLES.glob("*.log"))
+    return sorted(names, key=lambda name: name != "graph-probe")
+
+
+def example(name: str) -> Path:
+    """The file of a bundled log."""
+    path = EXAMPLES / f"{name}.log"
+    if name not in examples():
+        listed = tr("doctor.examples", names=", ".join(examples()))
+        raise NotFound(
+            tr("doctor.no_example", name=name), evidence=listed, hint=f"fitserve doctor --example {examples()[0]}"
+        )
+    return path
+
+
+def deployment_log(name: str) -> Path | None:
+    """The engine's log of a deployment, None where there is no such deployment."""
+    from fitserve.run.deployment import deployment_dir
+
+    if "/" in name or name.startswith("."):
+        return None
+    folder = deployment_dir(name)
+    return next((folder / log for log in _LOGS if (folder / log).is_file()), None)

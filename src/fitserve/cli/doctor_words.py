@@ -1,0 +1,145 @@
+"""A diagnosis for people: what happened, the evidence, what to change. The engine's own lines are shown as they are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import textwrap
+from collections.abc import Mapping
+
+import click
+
+from fitserve.diagnose.finding import Diagnosis, Finding, Fix, Severity
+from fitserve.stage import Stage
+from fitserve.text import tr
+
+_COLOUR = {Severity.FATAL: "red", Severity.WARN: "yellow", Severity.INFO: "cyan"}
+
+
+def show(diagnosis: Diagnosis) -> None:
+    """Print the whole diagnosis to stdout."""
+    version = diagnosis.engine_version
+    head = (
+        tr("doctor.read", lines=diagnosis.lines, version=version)
+        if version
+        else tr("doctor.read_unknown", lines=diagnosis.lines)
+    )
+    click.echo(head)
+    for note in diagnosis.notes:
+        click.echo(note)
+    _starts(diagnosis)
+    for finding in diagnosis.findings:
+        click.echo()
+        _finding(finding)
+    if not diagnosis.findings:
+        click.echo(_nothing(diagnosis.stage))
+
+
+def _nothing(stage: Stage | None) -> str:
+    if stage is Stage.SERVE:
+        return tr("doctor.healthy_serving")
+    return tr("doctor.incomplete", stage=stage_name(stage)) if stage else tr("doctor.healthy")
+
+
+def stage_name(stage: object) -> str:
+    """The stage in the reader's language."""
+    return tr(f"doctor.at_{stage}") if stage else "?"
+
+
+def _starts(diagnosis: Diagnosis) -> None:
+    if not diagnosis.starts:
+        return
+    click.echo(tr("doctor.earlier", count=len(diagnosis.starts)))
+    for start in diagnosis.starts:
+        key = "doctor.earlier_failed" if start["failed"] else "doctor.earlier_ended"
+        outcome = tr(key, stage=stage_name(start["stage"]))
+        click.echo(
+            "  " + tr("doctor.earlier_line", first=start["first_line"], last=start["last_line"], outcome=outcome)
+        )
+
+
+def _finding(finding: Finding) -> None:
+    label = click.style(tr(f"doctor.severity_{finding.severity}"), fg=_COLOUR[finding.severity], bold=True)
+    sure = tr(f"doctor.confidence_{finding.confidence}")
+    click.echo(f"{label}  {finding.cause} · {tr('doctor.stage', stage=stage_name(finding.stage))} · {sure}")
+    _part(tr("doctor.what"))
+    _paragraph(finding.summary)
+    why = _why(finding.cause)
+    if why:
+        _paragraph(why)
+    if finding.evidence:
+        _part(tr("doctor.evidence"))
+        for item in finding.evidence:
+            click.echo(f"  {click.style(tr('doctor.line', number=item.line), dim=True)}  {item.text[:600]}")
+    if finding.fixes:
+        _part(tr("doctor.next"))
+        for number, fix in enumerate(finding.fixes, 1):
+            _fix(number, fix)
+
+
+def _why(cause: str) -> str:
+    try:
+        return tr(f"causes.{cause}_why")
+    except KeyError:
+        return ""
+
+
+def _part(title: str) -> None:
+    click.echo(click.style(title, bold=True))
+
+
+def _paragraph(text: str, indent: str = "  ") -> None:
+    width = max(40, min(110, shutil.get_terminal_size((100, 24)).columns))
+    if text.isascii():
+        text = textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
+        click.echo(text)
+    else:
+        click.echo(indent + text)
+
+
+def _fix(number: int, fix: Fix) -> None:
+    change = " ".join(
+        [*(f"{name}={value}" for name, value in fix.env.items()), *(_flag(*item) for item in fix.set.items())]
+    )
+    head = f"  {number}. "
+    if change:
+        click.echo(head + click.style(change, fg="green"))
+        _paragraph(fix.why, "     ")
+    else:
+        _paragraph(fix.why, head) if fix.why.isascii() else click.echo(head + fix.why)
+    text = predicted_text(fix.predicted)
+    if text:
+        click.echo(f"     {tr('doctor.predicted')} {text}")
+
+
+def _flag(flag: str, value: object) -> str:
+    if value is None:
+        return tr("doctor.flag_removed", flag=flag)
+    if value is True:
+        return flag
+    if value is False:
+        return "--no-" + flag.removeprefix("--")
+    return f"{flag} '{json.dumps(value)}'" if isinstance(value, (dict, list)) else f"{flag} {value}"
+
+
+def predicted_text(predicted: Mapping[str, object] | None) -> str:
+    """The predicted figures in a line: `KV cache 7.02 → 6.31 GiB, 365,000 tokens, fits`."""
+    if not predicted:
+        return ""
+    olds = {"gib": predicted.get("was_gib"), "blocks": predicted.get("was_blocks")}
+    parts = []
+    for name, value in predicted.items():
+        try:
+            parts.append(tr(f"doctor.figure_{name}", value=_value(value, olds.get(name.rsplit("_", 1)[-1]))))
+        except KeyError:
+            continue
+    if isinstance(predicted.get("fits"), bool):
+        parts.append(tr("doctor.fits" if predicted["fits"] else "doctor.fits_not"))
+    return ", ".join(parts)
+
+
+def _value(value: object, old: object) -> str:
+    text = f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else str(value)
+    if not isinstance(old, (int, float)):
+        return text
+    return tr("doctor.figure_was", old=f"{old:,}" if isinstance(old, int) else f"{old:.2f}", new=text)

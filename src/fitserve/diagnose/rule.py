@@ -1,0 +1,50 @@
+"""A rule: the cause it knows, the lines it looks for, and its judgement of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import Finding
+from fitserve.observe.log.match import Pattern, pattern
+
+see = pattern
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One cause. `explains` names causes that are only its consequences when both are seen in one start."""
+
+    cause: str
+    sees: tuple[Pattern, ...]
+    judge: Callable[[Case], Finding | None]
+    explains: frozenset[str] = frozenset()
+
+
+# Lines that several rules ask for.
+SHARED = (
+    see(
+        "runtime_wrapper",
+        "enginecore output_handler mqllmengine enginedeaderror engine background http request",
+        r"EngineCore encountered a fatal error|AsyncLLM output_handler failed|MQLLMEngine is already dead|"
+        r"Engine background task failed|Dumping input data|HTTP/1\.1\" 5\d\d|^(?:Added|Received) request ",
+    ),
+    see("load_wrapper", "workerproc", r"WorkerProc (?:failed to start|initialization failed)"),
+    see("work_wrapper", "workerproc", r"WorkerProc hit an exception"),
+    see(
+        "eager_notice",
+        "eager enforce",
+        r"Cudagraph is disabled under eager mode|Enforce eager set|because --enforce-eager is set|"
+        r"enforce-eager is enabled",
+    ),
+    see("died", "exit code killed signal", r"exit ?code:? -(\d{1,2})|Failed core proc\(s\): \{[^}]{1,60}: -(\d{1,2})"),
+    see("note_growth", "gib gb mib mb rss memory", r"(?:\d{1,7}(?:\.\d+)? ?[GM]i?B?.{0,24}(?:->|→|to).{0,24}){2,}\d"),
+    see(
+        "stopped",
+        "shutdown shutting signal sigterm keyboardinterrupt",
+        r"API server: shutdown triggered|^Shutting down$|[Rr]eceived (?:signal|SIGTERM|SIGINT)|^KeyboardInterrupt",
+    ),
+    see("mm_profile", "profiling", r"too short to hold the multi-modal embeddings in the worst case"),
+    see("language_pass", "torch graph", r"for vLLM's torch\.compile|^Compiling a graph|^Dynamo bytecode transform"),
+)

@@ -1,0 +1,54 @@
+"""The answers are wrong: «!!!!», repetition, nonsense.
+
+Sees: replies of repeated marks, a person's remark about gibberish, drafts that are never accepted.
+Why: NaN or overflow in a kernel (half precision on a bf16 model, act-order weights with tensor parallelism), a
+speculative draft that does not fit, a driver or peer-to-peer transfer that corrupts data.
+Disproved by: the same prompt answered right with one card, without speculation, and in another quantization.
+"""
+
+from __future__ import annotations
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import Confidence, Finding, Fix, Severity
+from fitserve.diagnose.fixes import drop, make, step
+from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rules._plain import finding
+from fitserve.observe.log.start import Hit
+from fitserve.stage import Stage
+
+CAUSE = "bad_numerics"
+_ACCEPTED = 2.0  # percent of drafted tokens below which the draft is of no use
+
+
+def judge(case: Case) -> Finding | None:
+    notes = case.noted("nonsense")
+    drafts = [hit for hit in case.hits("acceptance") if float(hit.groups[0] or 100) < _ACCEPTED]
+    marks = [hit for hit in case.hits("marks") if hit.level not in ("DEBUG",)]
+    if not notes and not drafts and not marks:
+        return None
+    if case.failures and not notes:
+        return None
+    seen: list[Hit] = [*notes[:1], *marks[:1], *drafts[:1]]
+    confidence = Confidence.MEDIUM if notes or marks else Confidence.LOW
+    return finding(case, CAUSE, Stage.SERVE, seen, _fixes(case), severity=Severity.WARN, confidence=confidence)
+
+
+def _fixes(case: Case) -> list[Fix | None]:
+    speculative = drop(case, "--speculative-config", "drop_speculation")
+    one_card = make({"--tensor-parallel-size": 1}, "one_card") if case.tp > 1 else None
+    return [speculative, one_card, step("other_checkpoint"), step("newer_engine")]
+
+
+RULE = Rule(
+    CAUSE,
+    (
+        see(
+            "nonsense",
+            "gibberish garbled nonsense response responses content repeated garbage repeats output answers",
+            r"(?i)gibberish|garbled|nonsense|garbage|!{5,}|repeat(?:s|ed|ing)? (?:endless|forever|the same)",
+        ),
+        see("marks", "content text response", r"!{8,}"),
+        see("acceptance", "acceptance", r"[Dd]raft acceptance rate: (\d{1,3}(?:\.\d{1,3})?)%"),
+    ),
+    judge,
+)

@@ -1,0 +1,91 @@
+"""The checkpoint's files are missing, cut short, locked or out of reach.
+
+Sees: a safetensors header that can't be read, a file that the folder lacks, a gated repository, no network, a full
+disk, a Git LFS pointer in place of weights.
+Why: an interrupted download leaves short shards; a gated model needs a token that was granted access; offline mode
+needs a complete snapshot.
+Disproved by: `fitserve inspect MODEL` finding every shard whole.
+"""
+
+from __future__ import annotations
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import Finding, Fix
+from fitserve.diagnose.fixes import environment, step
+from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rules._plain import finding
+from fitserve.stage import Stage
+
+CAUSE = "checkpoint_unavailable"
+_KEYS = ("shard_damaged", "gated", "no_network", "disk_full", "file_missing", "no_weights")
+
+
+def judge(case: Case) -> Finding | None:
+    for key in _KEYS:
+        seen = [hit for hit in case.hits(key) if hit.level not in ("INFO", "DEBUG", "WARNING")]
+        if seen:
+            return finding(case, CAUSE, _stage(case, key), [seen[0]], _fixes(key), key=f"checkpoint_{key}")
+    return None
+
+
+def _stage(case: Case, key: str) -> Stage:
+    if key in ("gated", "no_network", "disk_full"):
+        return Stage.DOWNLOAD
+    if key in ("shard_damaged", "no_weights"):
+        return Stage.LOAD
+    return Stage.PROFILE if "profile_run" in case.frames else _by_writer(case)
+
+
+def _by_writer(case: Case) -> Stage:
+    """A missing file stops the configuration, unless a worker that loads met it."""
+    loading = case.frames & {"load_model", "load_weights", "safetensors_weights_iterator"}
+    return Stage.LOAD if loading else Stage.CONFIG
+
+
+def _fixes(key: str) -> list[Fix | None]:
+    if key == "gated":
+        return [step("grant_access"), environment("offline", HF_HUB_OFFLINE="1")]
+    if key == "no_network":
+        return [environment("offline", HF_HUB_OFFLINE="1"), step("mirror")]
+    if key == "disk_full":
+        return [step("free_disk")]
+    return [step("fetch_again"), step("inspect_model")]
+
+
+RULE = Rule(
+    CAUSE,
+    (
+        see(
+            "shard_damaged",
+            "safetensorerror deserializing unpickling invalid consistency incomplete unpicklingerror",
+            r"SafetensorError|Error while deserializing|invalid load key|UnpicklingError|Consistency check failed|"
+            r"incomplete metadata|InvalidHeader|file (?:is )?truncated",
+        ),
+        see(
+            "gated",
+            "gated restricted unauthorized repository client",
+            r"gated repo|GatedRepoError|Access to model .{1,200} is restricted|401 Client Error|403 Client Error|"
+            r"RepositoryNotFoundError|Repository Not Found|is not a local folder and is not a valid model identifier",
+        ),
+        see(
+            "no_network",
+            "connect offline entry connection retries localentrynotfounderror",
+            r"couldn't connect to ['\"]?https?://|LocalEntryNotFoundError|offline mode is enabled|HF_HUB_OFFLINE|"
+            r"Max retries exceeded with url|NameResolutionError|Cannot reach https?://|"
+            r"ConnectionError: .{0,80}huggingface",
+        ),
+        see("disk_full", "space", r"No space left on device(?!.{0,80}(?:psm_|/dev/shm))"),
+        see(
+            "file_missing",
+            "file load config path directory repo",
+            r"does not appear to have (?:a file|files) named|Can't load (?:the )?(?:tokenizer|"
+            r"configuration|image processor|feature extractor|processor)|"
+            r"Invalid repository ID or local directory|"
+            r"No such file or directory: .{0,300}(?:safetensors|config\.json|tokenizer|\.index\.json)|"
+            r"Repo id must be in the form|is not a valid JSON file|no file named .{0,80}(?:safetensors|bin|config)",
+        ),
+        see("no_weights", "weights", r"Cannot find any model weights|weights were not initialized from checkpoint"),
+    ),
+    judge,
+    explains=frozenset({"version_mismatch"}),
+)

@@ -1,0 +1,59 @@
+"""The host's memory, not the GPU's, is exhausted.
+
+Sees: «Killed» or an exit by signal 9, «Cannot allocate memory», a CPU allocator that fails, the kernel's or Ray's
+memory killer; on machines with unified memory, a host that stops answering while weights load.
+Why: weights pass through the page cache and pinned buffers; offload, several processes and a container's limit add
+up; on unified memory the utilization limits only vLLM's pool, not loading.
+Disproved by: no entry of the OOM killer in the kernel log, and memory free at the time.
+"""
+
+from __future__ import annotations
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import Confidence, Finding
+from fitserve.diagnose.fixes import step
+from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rules._plain import finding
+from fitserve.stage import Stage
+
+CAUSE = "host_ram"
+
+
+def judge(case: Case) -> Finding | None:
+    seen = [hit for hit in case.hits("host_memory") if hit.level not in ("INFO", "DEBUG")]
+    killed = [hit for hit in case.hits("killed") if hit.level not in ("INFO", "DEBUG")]
+    stage = case.place(case.start.stage or Stage.LOAD)
+    fixes = [step("more_host_memory"), step("kernel_log"), step("one_model_at_a_time")]
+    if seen:
+        return finding(case, CAUSE, stage, seen[:2], fixes)
+    if killed:
+        return finding(case, CAUSE, stage, killed[:2], fixes, confidence=Confidence.MEDIUM)
+    frozen = case.noted("host_frozen")
+    if frozen and not case.failures and not case.served:
+        return finding(case, CAUSE, stage, [frozen[0]], fixes, confidence=Confidence.MEDIUM)
+    return None
+
+
+RULE = Rule(
+    CAUSE,
+    (
+        see(
+            "host_memory",
+            "allocate memory memoryerror oom",
+            r"Cannot allocate memory|DefaultCPUAllocator: (?:can't|not enough)|\[Errno 12\]|"
+            r"^MemoryError|oom-kill|Out of memory: Killed|"
+            r"low on memory|less than desired CPU memory utilization",
+        ),
+        see(
+            "killed",
+            "killed exit code sigkill signal",
+            r"^Killed$|^Killed\b(?! by)|exit ?code:? -9\b|: -9\b|SIGKILL|signal 9\b",
+        ),
+        see(
+            "host_frozen",
+            "reboot answering frozen freezes unresponsive hangs swap",
+            r"reboot|stops answering|fro?e?ez|unresponsive|swap",
+        ),
+    ),
+    judge,
+)

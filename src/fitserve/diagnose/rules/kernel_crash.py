@@ -1,0 +1,53 @@
+"""A kernel crashed; it is no lack of memory.
+
+Sees: «illegal memory access», «illegal instruction», «unspecified launch failure», a device-side assertion, Xid
+lines, a segmentation fault, a locked workspace that had to grow, an exit by signal 11 or 6.
+Why: a bug in a kernel for this GPU, often with speculative decoding or graphs on; the reported place is often not the
+true one, because CUDA reports late. Xid in the kernel log points at the hardware.
+Disproved by: the crash going with CUDA_LAUNCH_BLOCKING=1 to an allocation.
+"""
+
+from __future__ import annotations
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import Confidence, Finding, Fix
+from fitserve.diagnose.fixes import drop, eager, environment, step
+from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rules._plain import finding
+from fitserve.stage import Stage
+
+CAUSE = "kernel_crash"
+
+
+def judge(case: Case) -> Finding | None:
+    seen = [hit for hit in case.hits("crash") if hit.level not in ("INFO", "DEBUG")]
+    notes = case.noted("crash")
+    if not seen and not notes:
+        return None
+    stage = case.place(case.start.stage or Stage.SERVE)
+    confidence = Confidence.HIGH if seen else Confidence.MEDIUM
+    return finding(case, CAUSE, stage, [*seen[:2], *notes[:1]], _fixes(case), confidence=confidence)
+
+
+def _fixes(case: Case) -> list[Fix | None]:
+    speculative = drop(case, "--speculative-config", "drop_speculation")
+    no_graphs = None if case.at_least(0, 8) is False else eager(case, "eager_crash")
+    trace = environment("launch_blocking", CUDA_LAUNCH_BLOCKING="1")
+    return [speculative, no_graphs, step("other_version"), trace]
+
+
+RULE = Rule(
+    CAUSE,
+    (
+        see(
+            "crash",
+            "illegal launch assert misaligned xid segmentation workspace encoder cublas fallen previous sigsegv",
+            r"illegal memory access|illegal instruction was encountered|unspecified launch failure|device-side assert|"
+            r"misaligned address|NVRM: Xid|\bXid \(|Segmentation fault|SIGSEGV|"
+            r"Workspace is locked but|Encoder cache miss for|"
+            r"CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)|fallen off the bus|"
+            r"operation failed due to a previous error during capture",
+        ),
+    ),
+    judge,
+)

@@ -1,0 +1,93 @@
+"""The cards can't talk to each other.
+
+Sees: NCCL errors, a shared-memory segment that can't be created, /dev/shm of 64 MiB, a collective that times out, a
+log that ends after «vLLM is using nccl» with several ranks, a rank that goes silent while requests run.
+Why: peer-to-peer transfers that never end (IOMMU, ACS, desktop boards, WSL), a container's small /dev/shm, a wrong
+network interface, a rank that died.
+Disproved by: the same start with one card hanging too.
+"""
+
+from __future__ import annotations
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import Confidence, Finding, Fix
+from fitserve.diagnose.fixes import environment, step
+from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rules._plain import finding
+from fitserve.observe.log.start import Hit
+from fitserve.stage import Stage
+
+CAUSE = "multi_gpu_comm"
+_STALL = 3  # periodic lines in a row with requests running and no token
+
+
+def judge(case: Case) -> Finding | None:
+    shm = [hit for hit in case.hits("shm_small") if hit.level != "INFO"]
+    errors = case.complaints("nccl_error")
+    if errors or (shm and case.failures):
+        stage = case.place(Stage.LOAD)
+        small = bool(shm)
+        fixes = [step("larger_shm")] if small else _wire_fixes(errors)
+        return finding(case, CAUSE, stage, [*shm[:1], *errors[:1]], fixes, key="comm_shm" if small else CAUSE)
+    return _hang(case)
+
+
+def _wire_fixes(errors: list[Hit]) -> list[Fix | None]:
+    text = " ".join(hit.text for hit in errors)
+    shared = step("larger_shm") if "unhandled system error" in text or "ncclSystemError" in text else None
+    return [shared, environment("no_p2p", NCCL_P2P_DISABLE="1"), environment("nccl_debug", NCCL_DEBUG="INFO")]
+
+
+def _hang(case: Case) -> Finding | None:
+    """Silence: at the communicators with several ranks, or while requests run."""
+    fixes = [
+        environment("no_p2p", NCCL_P2P_DISABLE="1"),
+        environment("nccl_debug", NCCL_DEBUG="INFO"),
+        step("iommu_off"),
+    ]
+    silent = [
+        hit
+        for hit in case.hits("no_block")
+        if hit.stage is Stage.SERVE or (hit.stage and hit.stage.before(Stage.PROFILE))
+    ]
+    periodic = case.start.periodic
+    if case.failures:
+        return None
+    if case.served and (len(silent) >= 2 or (periodic.stalled >= _STALL and case.tp > 1)):
+        seen = silent or []
+        return finding(case, CAUSE, Stage.SERVE, seen, fixes, confidence=Confidence.MEDIUM, key="comm_hang")
+    last = case.hits("nccl_ready")
+    ranks = case.tp > 1 or len({hit.process for hit in last}) > 1
+    if last and ranks and not case.start.figures.get("weights_gib") and not _went_on(case, last[-1].line):
+        confidence = Confidence.MEDIUM if case.start.notes else Confidence.LOW
+        return finding(case, CAUSE, Stage.LOAD, [last[-1]], fixes, confidence=confidence, key="comm_hang")
+    return None
+
+
+def _went_on(case: Case, line: int) -> bool:
+    """Whether anything but NCCL's own lines and remarks came after."""
+    rest = [item for item in case.start.tail if item.number > line and item.level != "NOTE" and "NCCL" not in item.text]
+    return bool(rest)
+
+
+RULE = Rule(
+    CAUSE,
+    (
+        see(
+            "nccl_error",
+            "nccl dist watchdog collective connectfullmesh peer gloo store",
+            r"NCCL error|DistBackendError|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError|"
+            r"Watchdog caught collective operation timeout|connectFullMesh failed|peer access is not supported|"
+            r"NCCL communicator was aborted|wait timeout after \d{1,9}ms",
+        ),
+        see(
+            "shm_small",
+            "shm memory psm_ space",
+            r"Error while creating shared memory segment|/dev/shm has only \d|No space left on device: ?['\"]?/?psm_|"
+            r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No space)|exit ?code:? -7\b",
+        ),
+        see("nccl_ready", "nccl", r"vLLM is using nccl==|NCCL INFO"),
+        see("no_block", "broadcast", r"No available shared memory broadcast block found"),
+    ),
+    judge,
+)

@@ -1,0 +1,92 @@
+"""One request is larger than the service allows: tokens, pictures, or a picture for the encoder's cache.
+
+Sees: «longer than the maximum model length of», «At most N image(s) may be provided», «exceeds the pre-allocated
+encoder cache size», «maximum context length is», «too long to fit into the model».
+Why: a picture costs tokens by its pixels (a 4K photo: over 8,000), and `max_pixels` inside a message may be ignored;
+the encoder's cache holds max(max_num_batched_tokens, the largest item).
+Disproved by: the same request passing with a smaller picture (then nothing is wrong with the text).
+"""
+
+from __future__ import annotations
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import Finding, Fix, Severity
+from fitserve.diagnose.fixes import longer_length, make, more_batched_tokens, smaller_images, step
+from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rules._plain import finding, first
+from fitserve.observe.log.start import Hit
+from fitserve.stage import Stage
+
+CAUSE = "request_too_large"
+
+
+def judge(case: Case) -> Finding | None:
+    cache = first(case, "encoder_cache")
+    if cache is not None:
+        return _say(case, cache, _cache_fixes(case, cache), "request_encoder_cache")
+    count = first(case, "too_many_items")
+    if count is not None:
+        return _say(case, count, [_limit(count), step("fewer_pictures")], "request_items")
+    long = first(case, "prompt_long", "context_long")
+    return None if long is None else _say(case, long, _length_fixes(case, long), "request_length")
+
+
+def _say(case: Case, seen: Hit, fixes: list[Fix | None], key: str) -> Finding:
+    return finding(case, CAUSE, Stage.CLIENT, [seen], fixes, severity=Severity.WARN, key=key)
+
+
+def _cache_fixes(case: Case, seen: Hit) -> list[Fix | None]:
+    tokens = int(seen.groups[0] or 0)
+    step_size = 1 << max(11, (tokens - 1).bit_length())
+    return [
+        more_batched_tokens(step_size, "whole_picture_step"),
+        smaller_images(case),
+        step("shrink_before_sending"),
+    ]
+
+
+def _limit(seen: Hit) -> Fix:
+    allowed = int(next((group for group in seen.groups if group and group.isdigit()), "1"))
+    return make(
+        {"--limit-mm-per-prompt": {"image": max(allowed + 1, allowed * 8 // 5)}}, "more_pictures", {"allowed": allowed}
+    )
+
+
+def _length_fixes(case: Case, seen: Hit) -> list[Fix | None]:
+    numbers = [int(group) for group in seen.groups if group and group.isdigit()]
+    longer = longer_length(max(numbers)) if numbers else None
+    pictures = "image" in seen.text or "multimodal" in seen.text or "multi-modal" in seen.text
+    if pictures:
+        return [smaller_images(case), longer, step("shrink_before_sending")]
+    return [longer, step("shorter_prompt")]
+
+
+RULE = Rule(
+    CAUSE,
+    (
+        see(
+            "encoder_cache",
+            "encoder",
+            r"item with (?:length )?(\d{1,9})(?: embedding tokens)?, which exceeds the pre-allocated encoder cache",
+        ),
+        see(
+            "too_many_items",
+            "most limit items",
+            r"At most (\d{1,6}) \w{1,12}\(?s?\)? may be provided|"
+            r"You set \w{1,12}=(\d{1,6}) .{0,60}but passed (\d{1,6})",
+        ),
+        see(
+            "prompt_long",
+            "longer long",
+            r"prompt \((?:total )?length (\d{1,12})\).{0,80}?(?:longer than the maximum model length of "
+            r"(\d{1,12})|too long to fit into the model)|"
+            r"plus the number of requested output tokens",
+        ),
+        see(
+            "context_long",
+            "context",
+            r"maximum context length is (\d{1,12}) tokens\. However, (?:you requested|your request has) (\d{1,12})",
+        ),
+    ),
+    judge,
+)

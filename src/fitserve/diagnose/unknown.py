@@ -1,0 +1,104 @@
+"""What can't be named: settings that vLLM itself refuses with a sentence, and failures that no rule knows.
+
+A wrapper («Engine core initialization failed») is never an answer: where nothing else is in the file, the doctor says
+what to collect, in one command.
+"""
+
+from __future__ import annotations
+
+from fitserve.diagnose.case import Case
+from fitserve.diagnose.finding import UNKNOWN, Confidence, Evidence, Finding, Fix, Severity
+from fitserve.diagnose.fixes import environment, fewer_sequences, make, more_batched_tokens, shorter_length, step
+from fitserve.diagnose.rule import see
+from fitserve.observe.log.start import Hit
+from fitserve.stage import Stage
+from fitserve.text import tr
+
+SEES = (
+    see(
+        "length_above",
+        "derived",
+        r"User-specified max_model_len \((\d{1,12})\) is greater than the derived max_model_len "
+        r"\(\w{1,40}=(\d{1,12})",
+    ),
+    see("align_block", "align", r"align mode, block_size \((\d{1,9})\) must be <= max_num_batched_tokens"),
+    see(
+        "step_below_seqs",
+        "max_num_batched_tokens",
+        r"max_num_batched_tokens \((\d{1,9})\) must be greater than or equal to max_num_seqs",
+    ),
+    see(
+        "step_below_length",
+        "max_num_batched_tokens",
+        r"max_num_batched_tokens \(\d{1,9}\) is smaller than max_model_len \((\d{1,12})\)",
+    ),
+    see("step_below_item", "chunked", r"Chunked MM input disabled but max_tokens_per_mm_item \((\d{1,9})\)"),
+    see(
+        "forked",
+        "fork forked initialize bootstrapping",
+        r"Cannot re-initialize CUDA in forked|finished its bootstrapping phase",
+    ),
+    see("engine_dead", "enginecore engine", r"EngineCore encountered a fatal error|EngineDeadError"),
+)
+_TELLING = 5
+
+
+def judge(case: Case, told: frozenset[int] = frozenset()) -> Finding | None:
+    """A finding for a failure that has no label, or None. `told` are the lines that other findings rest on."""
+    for key, fixes in (("length_above", _length), ("align_block", _align), ("step_below_seqs", _sequences),
+                       ("step_below_length", _step), ("step_below_item", _step), ("forked", _fork)):  # fmt: skip
+        seen = next((hit for hit in case.hits(key) if hit.level not in ("INFO", "DEBUG", "WARNING")), None)
+        if seen is not None:
+            kept = tuple(fix for fix in fixes(case, seen) if fix)
+            evidence = case.evidence(seen)
+            summary = tr("causes.settings_refused")
+            return Finding(UNKNOWN, Severity.FATAL, Confidence.HIGH, Stage.CONFIG, summary, evidence, kept)
+    explained = bool(case.roots) and case.roots[0].line in told
+    return _unnamed(case) if _failed(case) and not explained else None
+
+
+def _failed(case: Case) -> bool:
+    """Whether the start or the service ended: any failure before it served, an engine that died after."""
+    dead = any(failure.wrapper for failure in case.failures) or bool(case.hits("engine_dead"))
+    return bool(case.failures) and (dead or not case.served)
+
+
+def _unnamed(case: Case) -> Finding:
+    stage = case.place(case.start.stage or Stage.CONFIG)
+    roots = case.roots
+    if roots:
+        evidence = tuple(Evidence(failure.line, failure.text.strip()) for failure in roots[:_TELLING])
+        return Finding(
+            UNKNOWN, Severity.FATAL, Confidence.LOW, stage, tr("causes.unknown"), evidence, (step("collect"),)
+        )
+    wrappers = tuple(Evidence(failure.line, failure.text.strip()) for failure in case.failures[:_TELLING])
+    return Finding(
+        UNKNOWN, Severity.FATAL, Confidence.LOW, stage, tr("causes.only_wrapper"), wrappers, (step("collect"),)
+    )
+
+
+def _length(case: Case, seen: Hit) -> list[Fix | None]:
+    return [
+        shorter_length(case, int(seen.groups[1] or 0), "length_of_model", {"max_model_len": int(seen.groups[1] or 0)})
+    ]
+
+
+def _align(case: Case, seen: Hit) -> list[Fix | None]:  # noqa: ARG001 - the shape of the others
+    block = int(seen.groups[0] or 0)
+    to = 1 << max(11, (block - 1).bit_length())
+    return [
+        more_batched_tokens(to, "block_in_step"),
+        make({"--enable-prefix-caching": False}, "no_prefix_caching"),
+    ]
+
+
+def _sequences(case: Case, seen: Hit) -> list[Fix | None]:
+    return [fewer_sequences(case, int(seen.groups[0] or 1), "sequences_in_step")]
+
+
+def _step(case: Case, seen: Hit) -> list[Fix | None]:  # noqa: ARG001 - the shape of the others
+    return [more_batched_tokens(int(seen.groups[0] or 0), "step_holds")]
+
+
+def _fork(case: Case, seen: Hit) -> list[Fix | None]:  # noqa: ARG001 - the shape of the others
+    return [environment("spawn", VLLM_WORKER_MULTIPROC_METHOD="spawn")]
