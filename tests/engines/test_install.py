@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engines.conftest import WORKS
+from engines.wheelhouse import make_recipe
 from fitserve.engines.build import digest_of
 from fitserve.engines.examine import Answer
 from fitserve.engines.find import find_engines
@@ -164,6 +165,17 @@ def test_what_is_missing_is_said_before_anything_is_written(folder, recipe, hear
     assert caught.value.code == code
     assert words in caught.value.message
     assert caught.value.hint
+    assert left_in(folder) == set()
+
+
+@pytest.mark.parametrize(("free", "code"), [(2**32, "disk_full"), (2**40, "package_missing")])
+def test_the_last_resort_needs_room_and_consent(home, folder, wheels, heard, monkeypatch, free, code) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    ground = Ground(free_bytes=lambda _: free)
+    with pytest.raises(FitserveError) as caught:
+        run(make_recipe(home, wheels), Workshop(folder, ground), heard, ask=lambda _: False)
+    assert caught.value.code == code
+    assert "4.8 GB" in heard.text
     assert left_in(folder) == set()
 
 

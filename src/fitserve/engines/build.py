@@ -11,14 +11,17 @@ import venv
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import fitserve
+from fitserve.constants import CUDA_TORCH_DISK_BYTES
 from fitserve.engines.base import Recipe
 from fitserve.engines.manifest import Manifest, python_of, write_manifest
 from fitserve.engines.packages import Installs
 from fitserve.engines.progress import Progress
-from fitserve.engines.torch_source import install_torch
+from fitserve.engines.room import check_disk
+from fitserve.engines.torch_source import CUDA_SIZE, install_torch
 from fitserve.engines.workshop import Workshop
 from fitserve.paths import state_dir
 from fitserve.text import tr
@@ -64,7 +67,8 @@ def build(recipe: Recipe, shop: Workshop, ask: Callable[[str], bool], progress: 
         runner = shop.ground.pip_runner()
         venv.EnvBuilder(symlinks=True, with_pip=runner is None).create(half)
         progress.end()
-        draft.torch_source = fill(recipe, shop.pip(python_of(half), runner, draft.log), ask, progress)
+        pip = shop.pip(python_of(half), runner, draft.log)
+        draft.torch_source = fill(recipe, pip, partial(_last_resort, shop, ask), progress)
         if recipe.device == "cpu":
             add_shim(half)
         yield draft
@@ -72,7 +76,13 @@ def build(recipe: Recipe, shop: Workshop, ask: Callable[[str], bool], progress: 
         shutil.rmtree(half, ignore_errors=True)
 
 
-def fill(recipe: Recipe, pip: Installs, ask: Callable[[str], bool], progress: Progress) -> str:
+def _last_resort(shop: Workshop, ask: Callable[[str], bool]) -> bool:
+    """Whether torch's CUDA build may be fetched. Raises OperationFailed where the disk has no room for it."""
+    check_disk(CUDA_TORCH_DISK_BYTES, shop.folder, shop.ground)
+    return ask(tr("engines.cuda_torch_ask", size=CUDA_SIZE))
+
+
+def fill(recipe: Recipe, pip: Installs, consent: Callable[[], bool], progress: Progress) -> str:
     """Bring the packages in: torch first, for its source has to be found, then the engine and all that it needs.
 
     Returns where torch came from, '' where the engine's own requirement brings it.
@@ -80,7 +90,7 @@ def fill(recipe: Recipe, pip: Installs, ask: Callable[[str], bool], progress: Pr
     source = ""
     if recipe.torch and recipe.torch_lock and recipe.cuda_torch_lock:
         progress.begin(tr("engines.stage_torch", version=recipe.torch))
-        source = install_torch(pip, recipe.torch_lock, recipe.cuda_torch_lock, ask, progress, recipe.index)
+        source = install_torch(pip, recipe.torch_lock, recipe.cuda_torch_lock, consent, progress, recipe.index)
         progress.end()
     size = format_bytes(recipe.download_bytes) if recipe.download_bytes else tr("engines.size_unknown")
     progress.begin(tr("engines.stage_packages", package=recipe.package, count=requirements(recipe), size=size))

@@ -82,7 +82,7 @@ def dry_run(spec: str, progress: Progress, log: Path) -> DryRun:
     """Ask pip. Raises what an install would raise for a spec or a package that can't be had."""
     recipe = parse_spec(spec)
     reports = Reports(Pip(Path(sys.executable), pip_runner(), log))
-    fill(recipe, reports, lambda _: True, progress)
+    fill(recipe, reports, lambda: True, progress)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         sizes = list(pool.map(size_of, [item.url for item in reports.items]))
     return DryRun(

@@ -30,7 +30,8 @@ _ELSEWHERE = (
 )
 _NOT_OURS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
 _BUSY = re.compile(r"^\s*(Collecting|Downloading|Processing|Using cached|Installing collected packages)\b:?\s*(\S*)")
-_NO_MATCH = re.compile(r"No matching distribution found for ([^\s;(]+)")
+# pip says «conflict» in place of «no match» where a constraints file names the package too.
+_NO_MATCH = re.compile(r"(?:No matching distribution found for|ERROR: Cannot install) ([^\s;(]+)")
 _UNREACHABLE = re.compile(r"(NewConnectionError|ConnectTimeout|ReadTimeout|Name or service|Max retries exceeded)")
 _QUIET_SECONDS = 1.0
 
@@ -109,6 +110,7 @@ def trouble(lines: Sequence[str], log: Path) -> FitserveError:
     """pip's failure as ours: which package, pip's own line, what to do."""
     text = "\n".join(lines)
     errors = [line for line in lines if line.startswith("ERROR:")]
+    errors = [line for line in errors if "ResolutionImpossible" not in line] or errors
     evidence = (errors[-1] if errors else next((line for line in reversed(lines) if line.strip()), "")).strip()
     missing = _NO_MATCH.search(text)
     if "DO NOT MATCH THE HASHES" in text:

@@ -36,7 +36,7 @@ def check_room(recipe: Recipe, folder: Path, ground: Ground, progress: Progress)
     """Raise ToolMissing (Python, venv) or OperationFailed (disk) before anything is written; warn of no compiler."""
     _python(recipe, ground)
     _venv(ground)
-    _disk(recipe, folder, ground)
+    check_disk(recipe.disk_bytes or 0, folder, ground)
     if ground.compiler() is None:
         progress.say(tr("engines.no_compiler"))
     if recipe.device == "cuda" and not ground.nvidia():
@@ -68,11 +68,12 @@ def _venv(ground: Ground) -> None:
         )
 
 
-def _disk(recipe: Recipe, folder: Path, ground: Ground) -> None:
+def check_disk(needed: int, folder: Path, ground: Ground) -> None:
+    """Raise OperationFailed where fewer bytes than needed are free."""
     free = ground.free_bytes(folder)
-    if recipe.disk_bytes is not None and free < recipe.disk_bytes:
+    if free < needed:
         raise OperationFailed(
-            tr("engines.no_room", folder=folder, need=format_bytes(recipe.disk_bytes), free=format_bytes(free)),
+            tr("engines.no_room", folder=folder, need=format_bytes(needed), free=format_bytes(free)),
             code="disk_full",
             evidence=f"{folder}: {format_bytes(free)}",
             hint=f"df -h {folder}",
