@@ -35,9 +35,8 @@ class Page:
 
     def blocks(self) -> gr.Blocks:
         """The widgets and what each event does."""
-        with gr.Blocks(
-            title="fitserve", analytics_enabled=False, fill_height=True, delete_cache=(3600, 86400)
-        ) as blocks:
+        blocks = gr.Blocks(title="fitserve", analytics_enabled=False, delete_cache=(3600, 86400))
+        with blocks:
             talk = gr.State(Talk())
             top = gr.HTML(elem_id="top", padding=False)
             chat = self._chat()
@@ -49,10 +48,11 @@ class Page:
                 clear = gr.Button(self._tr("clear"), elem_id="clear", size="sm")
             out = [talk, chat, notice, box, back]
             quiet: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": None}
-            asked = box.submit(self._ask, [box, talk, keep], out, **quiet)
-            again = back.click(self._bring_back, [talk], out, **quiet)
+            box.submit(self._ask, [box, talk, keep], out, **quiet)
+            back.click(self._bring_back, [talk], out, **quiet)
             box.stop(self._stop, queue=False, show_progress="hidden", api_visibility="private")
-            clear.click(self._clear, None, out, queue=False, cancels=[asked, again], **quiet)
+            for event in (clear.click, chat.clear):
+                event(self._clear, None, out, queue=False, **quiet)
             blocks.load(self._look, None, [top], **quiet)
             blocks.unload(self._leave)
         return blocks
@@ -62,8 +62,7 @@ class Page:
             label=self._tr("conversation"),
             show_label=False,
             elem_id="chat",
-            scale=1,
-            height="100%",
+            height="calc(100dvh - 18rem)",
             min_height=240,
             buttons=["copy", "copy_all"],
             latex_delimiters=LATEX,

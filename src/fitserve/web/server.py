@@ -22,14 +22,20 @@ _PORTS_TRIED = 50
 _UPLOAD_LIMIT = "64mb"
 _CSS = """
 footer { display: none !important }
-.gradio-container { max-width: 60rem !important; margin: 0 auto !important }
-#top h1 { font-size: 1.1rem; margin: 0 4rem 0 0 } #top h1 span { font-weight: 400; opacity: .75 }
-#top { position: relative } #top .language { position: absolute; top: 0; right: 0 }
-#top .toy { font-size: .85rem; opacity: .8; margin: 0 }
-#notices p { margin: 0; font-size: .85rem } #notices .figures { opacity: .7; font-variant-numeric: tabular-nums }
-#buttons { align-items: center } #buttons button { flex-grow: 0 }
+.gradio-container .fillable { max-width: 60rem !important; padding: 1rem !important }
+#top { position: relative } #top h1 { font-size: 1.1rem; margin: 0 5rem 0 0 } #top h1 span { font-weight: 400 }
+#top .language { position: absolute; top: 0; right: 0 } #top p { font-size: .85rem; margin: 0 }
+#chat { height: calc(100dvh - 21.5rem) !important }
+#chat img { max-height: 14rem; width: auto } #chat .message.component { width: auto }
+#chat .download-link ~ button { display: none } /* Gradio's share button sends the picture to another company */
+#notices { min-height: 2.6rem } #notices p { margin: 0; font-size: .85rem }
+#notices .figures { font-variant-numeric: tabular-nums }
+.gradio-container .column { gap: .5rem }
+#buttons { align-items: center } #buttons button { flex-grow: 0; min-width: max-content }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important } }
 """
+_HEAD = """<link rel="icon" href="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'>\
+<rect width='8' height='8' rx='2' fill='%23c2410c'/><path d='M2 6V2h4M2 4h3' stroke='white' fill='none'/></svg>">"""
 _FONTS = ("ui-sans-serif", "system-ui", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "WenQuanYi Zen Hei",
           "sans-serif")  # fmt: skip
 
@@ -104,7 +110,13 @@ def build(endpoint: Endpoint, place: Place, is_demo: bool) -> App:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_route("/", _home(place.language), methods=["GET"])
     theme = gr.themes.Default(font=_FONTS, font_mono=("ui-monospace", "Consolas", "monospace"))
-    options: dict[str, Any] = {"theme": theme, "css": _CSS, "max_file_size": _UPLOAD_LIMIT, "footer_links": []}
+    options: dict[str, Any] = {
+        "theme": theme,
+        "css": _CSS,
+        "head": _HEAD,
+        "max_file_size": _UPLOAD_LIMIT,
+        "footer_links": [],
+    }
     for language in LANGUAGES:
         blocks = Page(desk, language, is_demo).blocks()
         gr.mount_gradio_app(

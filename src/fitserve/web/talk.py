@@ -59,6 +59,7 @@ class Talk:
     draft: Draft | None = None
     answer: Answer | None = None
     last: Question | None = None
+    asked: int = 0  # questions sent since the page was opened or cleared
     aside: tuple[Bubble, ...] = ()  # the bubbles that a new picture left behind
 
     @property
@@ -95,7 +96,7 @@ class Desk:
         if question.started_over:
             notices, before, aside = (*notices, said("web.started_over")), (), talk.bubbles
         bubbles = (*before, Bubble(Kind.QUESTION, text, draft.files))
-        opened = Talk(question.before, bubbles, notices, True, None, None, question, aside)
+        opened = Talk(question.before, bubbles, notices, True, None, None, question, talk.asked + 1, aside)
         async with aclosing(self._answered(opened, question, draft, reader)) as talks:
             async for state in talks:
                 yield state
@@ -107,7 +108,8 @@ class Desk:
             return
         question = talk.last.kept()
         asked = tuple(bubble for bubble in talk.bubbles if bubble.kind is Kind.QUESTION)[:1]
-        opened = Talk(question.before, (*talk.aside, *asked), (said("web.brought_back"),), True, None, None, question)
+        bubbles, notices = (*talk.aside, *asked), (said("web.brought_back"),)
+        opened = Talk(question.before, bubbles, notices, True, None, None, question, talk.asked + 1)
         draft = Draft(question.turn.question, asked[0].files if asked else ())
         async with aclosing(self._answered(opened, question, draft, reader)) as talks:
             async for state in talks:
@@ -126,7 +128,8 @@ class Desk:
                     conversation = question.answered(answer.text) if answer.text else question.before
                     grown = replace(talk, conversation=conversation, bubbles=bubbles, answer=answer)
                     yield grown
-        except Dropped:
+        except Dropped:  # by the clear button; the page takes a generator's last word, so this must be it
+            yield cleared()
             return
         except Problem as problem:
             told = Bubble(Kind.PROBLEM, said=_told(problem), evidence=problem.evidence)

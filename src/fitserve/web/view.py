@@ -22,10 +22,11 @@ def messages(talk: Talk, language: str) -> list[Message]:
 
 
 def notice_line(talk: Talk, language: str) -> str:
-    """Notices and figures as HTML; nothing in them is markup."""
+    """Notices and figures as HTML; nothing in them is markup. The attributes tell scripts and tests where it stands."""
     lines = _paragraphs((notice.text(language) for notice in talk.notices), "notice")
     told = figures(talk.answer)
-    return lines + (_paragraphs([told.text(language)], "figures") if told else "")
+    lines += _paragraphs([told.text(language)], "figures") if told else ""
+    return f"<div role='status' data-asked='{talk.asked}' data-busy='{str(talk.busy).lower()}'>{lines}</div>"
 
 
 def header(model: str, url: str, is_demo: bool, language: str, problem: Said | None = None) -> str:

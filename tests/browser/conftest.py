@@ -1,0 +1,89 @@
+"""One browser, one page server and one stub endpoint for all browser tests; a fresh tab for each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.browser.page import ChatPage, served_page, start_browser
+from tests.browser.stub import COLOURS, Seen, stub_endpoint
+
+Open = Callable[..., ChatPage]
+
+
+@pytest.fixture(scope="package")
+def page_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which the page leaves nothing behind."""
+    home = tmp_path_factory.mktemp("home")
+    folders = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("STATE", "CACHE", "DATA", "CONFIG")}
+    return {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **folders}
+
+
+@pytest.fixture(scope="package")
+def endpoint() -> Iterator[tuple[str, Seen]]:
+    with stub_endpoint(model="demo") as found:
+        yield found
+
+
+@pytest.fixture(scope="package")
+def page_url(endpoint: tuple[str, Seen], page_env: dict[str, str]) -> Iterator[str]:
+    with served_page("--backend-url", endpoint[0], env=page_env) as url:
+        yield url
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = start_browser(playwright)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def seen(endpoint: tuple[str, Seen]) -> Seen:
+    """What the endpoint sees from here on."""
+    fresh = endpoint[1]
+    fresh.requests.clear()
+    fresh.given_up = fresh.pieces_sent = 0
+    return fresh
+
+
+@pytest.fixture
+def open_page(browser: Browser, page_url: str) -> Iterator[Open]:
+    """Opens tabs: `open_page(locale="zh-CN", width=390)`. At the end, none may have asked an outside host."""
+    contexts, pages = [], []
+
+    def opening(path: str = "/", locale: str = "en-GB", width: int = 1100, height: int = 800) -> ChatPage:
+        context = browser.new_context(locale=locale, viewport={"width": width, "height": height})
+        contexts.append(context)
+        page = ChatPage(context.new_page(), page_url)
+        pages.append(page)
+        return page.open(path)
+
+    yield opening
+    outside = [url for page in pages for url in page.outside]
+    failures = [error for page in pages for error in page.failures]
+    for context in contexts:
+        context.close()
+    assert outside == []
+    assert failures == []
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a one-coloured picture: `picture("red", size=(64, 64))`."""
+
+    def make(colour: str, size: tuple[int, int] = (320, 240), name: str = "") -> Path:
+        path = tmp_path / (name or f"{colour}.png")
+        Image.new("RGB", size, COLOURS[colour]).save(path)
+        return path
+
+    return make
