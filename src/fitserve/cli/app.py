@@ -21,6 +21,7 @@ VERBS = {  # in the order of a first day; each module has a `command`
     "restart": "restart",
     "down": "down",
     "doctor": "doctor",
+    "bench": "bench",
     "engine": "engine",
 }
 

@@ -1,0 +1,204 @@
+"""A bench as it is watched, and its figures as a table."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from fitserve.chat.clean import strip_control
+from fitserve.cli.up_result import padded, width
+from fitserve.text import tr
+from fitserve.units import format_bytes
+
+if TYPE_CHECKING:
+    from fitserve.chat.endpoint import Endpoint
+    from fitserve.measure.bench import Bench
+    from fitserve.measure.figures import Failure, Spread
+    from fitserve.measure.sample import Sample
+    from fitserve.measure.server import ServerView
+    from fitserve.measure.workload import Workload
+
+_MOVING_S, _LINE_S = 0.25, 10.0
+_COLUMNS = ("load", "answered", "first", "token", "gap", "whole", "output", "text", "image", "good")
+
+
+class Progress:
+    """One line that moves on a terminal, a line now and then elsewhere."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._moves = sys.stderr.isatty()
+        self._part, self._total, self._done, self._tokens = "", 0, 0, 0
+        self._began = self._shown = time.monotonic()
+
+    def begins(self, part: str, requests: int) -> None:
+        """A part of the bench."""
+        self._part, self._total, self._done, self._tokens = part, requests, 0, 0
+        self._began = self._shown = time.monotonic()
+        if requests and not self._moves:
+            self._show(0)
+
+    def sample(self, part: str, sample: Sample, in_flight: int) -> None:  # noqa: ARG002 - the listener's signature
+        """One request more."""
+        self._done += 1
+        self._tokens += sample.completion_tokens or 0
+        now = time.monotonic()
+        if now - self._shown >= (_MOVING_S if self._moves else _LINE_S):
+            self._shown = now
+            self._show(in_flight)
+
+    def end(self) -> None:
+        """Leave no half line."""
+        if self._moves:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+    def _show(self, in_flight: int) -> None:
+        rate = self._tokens / max(time.monotonic() - self._began, 1e-9)
+        values = {"part": tr(f"measure.part_{self._part}"), "done": self._done, "total": self._total}
+        text = tr("measure.progress", what=self._what, in_flight=in_flight, rate=f"{rate:.0f}", **values)
+        click.echo(f"\r{text}\x1b[K" if self._moves else text, nl=not self._moves, err=True)
+
+
+def load_text(bench_or_pace: Bench) -> str:
+    """`4 users`, `2/s`."""
+    pace = bench_or_pace.spec.pace
+    if pace.users:
+        return tr("measure.row_users", users=pace.users)
+    return tr("measure.row_rate", rate=f"{pace.rate:g}")
+
+
+def work_text(work: Workload) -> str:
+    """What is asked, in a line."""
+    shown = tr("measure.work_pictures", count=work.pictures) if work.pictures else tr("measure.work_no_pictures")
+    exactly = work.output_tokens is not None
+    tokens = tr("measure.work_exactly", tokens=work.output_tokens) if exactly else ""
+    return tr(
+        "measure.work",
+        conversations=work.conversations,
+        pictures=shown,
+        sizes=", ".join(size_text(size) for size in work.sizes) if work.pictures else "-",
+        turns=tr("measure.work_turns", turns=work.turns),
+        tokens=tokens or tr("measure.work_at_most", tokens=work.max_tokens),
+    )
+
+
+def size_text(size: tuple[int, int]) -> str:
+    """`448x448`."""
+    return f"{size[0]}x{size[1]}"
+
+
+def table(benches: list[Bench]) -> list[str]:
+    """Loads as rows."""
+    rows = [tuple(tr(f"measure.col_{column}") for column in _COLUMNS), *map(_cells, benches)]
+    if all(bench.figures.good is None for bench in benches):
+        rows = [row[:-1] for row in rows]
+    widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(padded(cell, size, right=True) for cell, size in zip(row, widths, strict=True)) for row in rows]
+
+
+def _cells(bench: Bench) -> tuple[str, ...]:
+    found, flow = bench.figures, bench.figures.throughput
+    return (
+        load_text(bench),
+        f"{found.answered}/{found.requests}",
+        spread_text(found.first_token_s, 1000),
+        spread_text(found.time_per_token_s, 1000),
+        tr("measure.unknown") if found.gap_s is None else number(found.gap_s.quantiles["p99"] * 1000),
+        spread_text(found.end_to_end_s, 1),
+        known(flow.output_tokens),
+        known(flow.text_tokens),
+        known(flow.image_tokens),
+        f"{found.good.share.value:.0%}" if found.good else "",
+    )
+
+
+def spread_text(spread: Spread | None, scale: float) -> str:
+    """`12.3 [11.9, 13.0] 18.4`: median, its interval, p95."""
+    if spread is None:
+        return tr("measure.unknown")
+    low, high = (known(None if end is None else end * scale) for end in (spread.median.low, spread.median.high))
+    return f"{number(spread.median.value * scale)} [{low}, {high}] {number(spread.quantiles['p95'] * scale)}"
+
+
+def number(value: float) -> str:
+    """Three digits that mean something."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def known(value: float | None) -> str:
+    """A number, or that it is not known."""
+    return tr("measure.unknown") if value is None or value != value else number(value)
+
+
+def remarks(bench: Bench, endpoint: Endpoint, judge: bool) -> list[str]:
+    """What a reader has to know beside the table, the worst first. `judge`: the model knows the drawn world."""
+    told = [click.style(text, fg="red") for text in invalid_lines(bench)]
+    told += [failure_text(failure, bench, endpoint) for failure in bench.figures.failures]
+    told += [tr(f"measure.note_{note}", **_values(bench)) for note in bench.notes if note != "server_differs"]
+    if bench.judged and judge:
+        told.append(tr("measure.right", right=bench.right, judged=bench.judged))
+    return told + server_lines(bench.server)
+
+
+def invalid_lines(bench: Bench) -> list[str]:
+    """Why the figures must not be used."""
+    values = {"lag": f"{bench.lag_s * 1000:.0f}", "late": f"{(bench.figures.late_s or 0) * 1000:.0f}"}
+    return [tr(f"measure.invalid_{reason}", **values) for reason in bench.invalid]
+
+
+def failure_text(failure: Failure, bench: Bench, endpoint: Endpoint) -> str:
+    """How many failed, why, and the endpoint's own line."""
+    if failure.kind.startswith("endpoint_"):
+        what = tr(f"chat.{failure.kind}", url=endpoint.base_url, model=endpoint.model)
+    else:
+        what = tr("measure.slow_total", seconds=f"{bench.spec.limit_s:g}")
+    line = tr("measure.failed", count=failure.count, what=what)
+    evidence = strip_control(failure.evidence)[:300]
+    return f"{line}\n  {tr('failure.evidence')} {evidence}" if evidence else line
+
+
+def server_lines(server: ServerView) -> list[str]:
+    """The server's own count beside ours."""
+    if not server.comparisons:
+        return [tr("measure.server_none")]
+    agreed = [_agreed(row.name, row.client, row.server) for row in server.comparisons if row.held == "agrees"]
+    told = [tr("measure.server_agrees", what=", ".join(agreed))] if agreed else []
+    for row in server.differs:
+        what = tr(f"measure.name_{row.name}")
+        line = tr(
+            "measure.server_differs",
+            what=what,
+            client=_quantity(row.name, row.client),
+            server=_quantity(row.name, row.server),
+        )
+        told.append(click.style(line, fg="yellow"))
+    if {row.name for row in server.differs} & {"requests", "output_tokens"}:
+        told.append(tr("measure.note_server_differs"))
+    return told
+
+
+def _agreed(name: str, client: float | None, server: float | None) -> str:
+    text = f"{tr(f'measure.name_{name}')} {_quantity(name, client)}"
+    return text if client == server else f"{text} / {_quantity(name, server)}"
+
+
+def _quantity(name: str, value: float | None) -> str:
+    if value is None:
+        return tr("measure.unknown")
+    return f"{value * 1000:.1f} ms" if name.endswith("_s") else f"{value:.0f}"
+
+
+def _values(bench: Bench) -> dict[str, object]:
+    """What the notes' placeholders may name."""
+    count = bench.server.preemptions if "preempted" in bench.notes else bench.server.picture_cache_hits
+    return {"unfinished": bench.unfinished, "count": count}
+
+
+def memory_line(bench: Bench) -> str:
+    """The peak of each card."""
+    if bench.memory_peak_bytes is None:
+        return tr("measure.memory_unknown")
+    return tr("measure.memory_peak", cards=", ".join(format_bytes(card) for card in bench.memory_peak_bytes))
