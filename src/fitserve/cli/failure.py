@@ -13,7 +13,7 @@ from fitserve.text import tr
 
 
 def told(command: click.Command, args: Sequence[str] | None = None) -> int:
-    """Run a click command and return the exit code. Failures go to stderr, or to stdout where `--json` was asked for."""
+    """Run a click command and return the exit code. Failures go to stderr, with `--json` to stdout."""
     argv = list(sys.argv[1:] if args is None else args)
     try:
         result = command.main(argv, prog_name="fitserve", standalone_mode=False)
