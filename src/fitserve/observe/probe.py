@@ -54,15 +54,15 @@ class ImageProber:
         question = self._questions(attempt)
         started = time.monotonic()
         reply = _post(deployment, _with_image(question))
-        if reply.status == 400 and _refuses_pictures(reply):
+        if reply.status == 400 and refuses_pictures(reply):
             return self._ask_in_text(deployment)
         seconds = time.monotonic() - started
-        return _judged(question.text, reply, seconds, question.is_right)
+        return judged(question.text, reply, seconds, question.is_right)
 
     def _ask_in_text(self, deployment: Deployment) -> Probe:
         started = time.monotonic()
         reply = _post(deployment, _TEXT_QUESTION)
-        probe = _judged(_TEXT_QUESTION, reply, time.monotonic() - started, None)
+        probe = judged(_TEXT_QUESTION, reply, time.monotonic() - started, None)
         if probe.outcome is Outcome.ANSWERED:
             return Probe(Outcome.TEXT_ONLY, probe.question, probe.answer, probe.seconds)
         return probe
@@ -90,7 +90,8 @@ def _post(deployment: Deployment, content: object) -> Reply:
     return reply
 
 
-def _judged(question: str, reply: Reply, seconds: float, is_right: Callable[[str], bool] | None) -> Probe:
+def judged(question: str, reply: Reply, seconds: float, is_right: Callable[[str], bool] | None) -> Probe:
+    """What came of a question: an answer has to have content and an end before anybody may judge it."""
     answer, finish = _answer(reply)
     if reply.status != 200 or not answer or finish not in {"stop", "length"}:
         detail = _complaint(reply) if reply.status != 200 else f"empty answer, finish_reason={finish or 'none'}"
@@ -109,7 +110,8 @@ def _answer(reply: Reply) -> tuple[str, str]:
     return str(text).strip(), str(choice.get("finish_reason") or "")
 
 
-def _refuses_pictures(reply: Reply) -> bool:
+def refuses_pictures(reply: Reply) -> bool:
+    """Whether the engine says that this model, or this deployment, takes no pictures."""
     words = reply.text.lower()
     return any(phrase in words for phrase in _NO_PICTURES)
 

@@ -123,8 +123,7 @@ def forget_live(name: str) -> None:
 
 def _read(path: Path) -> Live | None:
     try:
-        table = json.loads(path.read_bytes())
-        return _live(table)
+        return _live(_table(json.loads(path.read_bytes())))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
