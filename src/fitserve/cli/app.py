@@ -37,26 +37,41 @@ class Verbs(click.Group):
         if module is None:
             return None
         command: click.Command = importlib.import_module(f"fitserve.cli.{module}").command
-        return command
+        return speaking(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section(tr("help.commands")):
             formatter.write_dl([(verb, tr(f"help.{verb.replace('-', '_')}")) for verb in VERBS])
 
 
+def language_option() -> click.Option:
+    """`--lang`: on the program and on every verb, so that it can stand where a person types it."""
+    return click.Option(
+        ["--lang"],
+        type=click.Choice(["auto", "en", "zh"]),
+        expose_value=False,
+        is_eager=True,
+        callback=lambda _ctx, _param, value: choose_language(value) if value else None,
+        help="en, zh or auto",
+    )
+
+
+def speaking(command: click.Command) -> click.Command:
+    """The command, and those below it, with `--lang`."""
+    if not any(parameter.name == "lang" for parameter in command.params):
+        command.params.append(language_option())
+    for below in getattr(command, "commands", {}).values():
+        speaking(below)
+    return command
+
+
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option(
-    "--lang",
-    type=click.Choice(["auto", "en", "zh"]),
-    default="auto",
-    expose_value=False,
-    is_eager=True,
-    callback=lambda _ctx, _param, value: choose_language(value),
-    help="en, zh or auto",
-)
 @click.version_option(package_name="fitserve")
 def app() -> None:
     """Put a quantized vision-language model on the GPUs you have, and keep it there."""
+
+
+speaking(app)
 
 
 def main() -> NoReturn:
