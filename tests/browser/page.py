@@ -54,7 +54,7 @@ def until(condition: Callable[[], bool], what: str, wait_s: float = _WAIT_S) -> 
 
 
 class ChatPage:
-    """One tab. Requests to other servers that the page's policy did not stop are `outside`; `failures` are script errors."""
+    """One tab. `outside`: requests to other servers that the page's policy did not stop; `failures`: script errors."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page

@@ -40,7 +40,10 @@ class Door:
 
     def knows(self, host: str) -> bool:
         """Against DNS rebinding: a foreign name in Host means a foreign page made the browser come here."""
-        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        except ValueError:
+            return False
         try:
             ipaddress.ip_address(name)
         except ValueError:
@@ -77,7 +80,7 @@ class Guard:
         if not self._door.knows(host):
             return tr("web.unknown_host", host=host)
         origin = headers.get(b"origin", "")
-        return tr("web.foreign_origin", origin=origin) if origin and urlsplit(origin).netloc != host else ""
+        return tr("web.foreign_origin", origin=origin) if origin and origin.partition("://")[2] != host else ""
 
     async def _ask_key(self, scope: Scope, receive: Receive, send: Send, language: str) -> None:
         """A form; the right key becomes a cookie for this browser only."""

@@ -32,6 +32,7 @@ footer { display: none !important }
 #notices .figures { font-variant-numeric: tabular-nums }
 .gradio-container .column { gap: .5rem }
 #buttons { align-items: center } #buttons button { flex-grow: 0; min-width: max-content }
+@media (max-width: 640px) { #chat { height: calc(100dvh - 25rem) !important } }
 @media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important } }
 """
 _HEAD = """<link rel="icon" href="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'>\

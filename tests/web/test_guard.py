@@ -1,0 +1,122 @@
+"""The door of the page, spoken to as a server does: scope in, messages out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import MutableMapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fitserve.web.guard import Door, Guard, Receive, Scope, Send, preferred_language
+
+Sent = list[MutableMapping[str, Any]]
+
+
+async def inside(scope: Scope, receive: Receive, send: Send) -> None:
+    """An application that lets one know that it was reached."""
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"inside"})
+
+
+def visit(door: Door, body: bytes = b"", method: str = "GET", **headers: str) -> tuple[int, str, dict[str, str]]:
+    """(status, body, headers) of one request."""
+    sent: Sent = []
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    headers = {"host": "127.0.0.1:7860", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    scope = {"type": "http", "method": method, "path": "/", "headers": raw}
+    asyncio.run(Guard(inside, door)(scope, receive, send))
+    told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], sent[1]["body"].decode(), told
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:7860", "localhost:7860", "[::1]:7860", "192.168.1.5", "LOCALHOST"])
+def test_known_hosts_come_in(host: str) -> None:
+    status, body, _ = visit(Door(), host=host)
+    assert (status, body) == (200, "inside")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:7860", "", "127.0.0.1.nip.example", "[bad"])
+def test_a_foreign_name_is_a_rebound_one(host: str) -> None:
+    assert visit(Door(), host=host)[0] == 403
+
+
+def test_a_name_that_was_allowed() -> None:
+    assert visit(Door(frozenset({"gpu.lan"})), host="gpu.lan:7860")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("http://127.0.0.1:7860", 200), ("http://evil.example", 403), ("http://127.0.0.1:9999", 403), ("null", 403)],
+)
+def test_other_pages_may_not_use_this_one(origin: str, status: int) -> None:
+    assert visit(Door(), origin=origin)[0] == status
+
+
+def test_every_answer_forbids_the_outside() -> None:
+    for door in (Door(), Door(key="k")):
+        policy = visit(door)[2]["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "http" not in policy
+
+
+def test_a_key_opens_once_typed() -> None:
+    door = Door(key="open sesame 芝麻")
+    status, body, _ = visit(door, accept_language="zh-CN,zh;q=0.9")
+    assert (status, "本页密钥" in body) == (401, True)
+    typed = b"key=open+sesame+%E8%8A%9D%E9%BA%BB"
+    status, _, headers = visit(door, typed, "POST")
+    assert (status, headers["location"]) == (303, "/")
+    assert "HttpOnly" in headers["set-cookie"]
+    assert "SameSite=Strict" in headers["set-cookie"]
+    cookie = headers["set-cookie"].split(";")[0]
+    assert visit(door, cookie=cookie)[1] == "inside"
+    assert visit(Door(key="another"), cookie=cookie)[0] == 401
+
+
+@pytest.mark.parametrize("body", [b"key=wrong", b"", b"\xff\xfe", b"key=" + b"x" * 100_000])
+def test_a_wrong_key_does_not(body: bytes) -> None:
+    assert visit(Door(key="right"), body, "POST")[0] == 401
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=60))
+def test_no_header_breaks_the_door(host: str, origin: str, cookie: str) -> None:
+    clean = [text.encode("latin-1", "ignore").decode("latin-1") for text in (host, origin, cookie)]
+    status, _, _ = visit(Door(key="k"), host=clean[0], origin=clean[1], cookie=clean[2])
+    assert status in (401, 403)
+
+
+def test_a_socket_is_closed() -> None:
+    sent: Sent = []
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {}
+
+    asyncio.run(Guard(inside, Door())({"type": "websocket", "headers": []}, receive, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+@pytest.mark.parametrize(
+    ("accept", "language"),
+    [
+        ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),
+        ("en-GB,zh;q=0.5", "en"),
+        ("fr,zh;q=0.5", "zh"),
+        ("fr", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_browsers_language(accept: str, language: str) -> None:
+    assert preferred_language(accept) == language
