@@ -12,6 +12,7 @@ from fitserve.text import tr
 CONFIG_LIMIT_BYTES = 64 * 1024**2
 COUNT_LIMIT = 2**40  # no size in a config is larger; it keeps a made-up number from filling the memory
 LAYERS_LIMIT = 10_000
+EXPERTS_LIMIT = 100_000
 
 
 def read_json(path: Path) -> dict[str, object]:

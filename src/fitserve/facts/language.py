@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fitserve.errors import FitserveError
-from fitserve.facts.config import LAYERS_LIMIT, Table, broken
+from fitserve.facts.config import EXPERTS_LIMIT, LAYERS_LIMIT, Table, broken
 from fitserve.facts.families import Family
 from fitserve.facts.model import Attention, Experts, LayerKind, LinearAttention
 
@@ -96,7 +96,7 @@ def linear_attention(text: Table, dtype: str) -> LinearAttention | None:
 
 def experts(text: Table, layers: int) -> Experts | None:
     """Mixture of experts, with the layers that stay dense."""
-    count = text.count("num_experts", "n_routed_experts", "num_local_experts", least=0)
+    count = text.count("num_experts", "n_routed_experts", "num_local_experts", least=0, most=EXPERTS_LIMIT)
     if not count or count == 1:
         return None
     width = text.count("moe_intermediate_size", "intermediate_size") or 0

@@ -26,10 +26,19 @@ def with_inferred_tensors(model: ModelFacts) -> ModelFacts:
 def infer_tensors(model: ModelFacts) -> tuple[Tensor, ...]:
     """Empty where the architecture, its sizes or its quantization are not known well enough to lay it out."""
     naming = NAMINGS.get(model.architecture)
-    if naming is None or not (model.hidden and model.vocab and model.attention) or LayerKind.UNKNOWN in model.layers:
+    if naming is None or not _is_sized(model):
         return ()
     writer = _Writer(model, fused=naming.fused_experts)
     return tuple(tensor for module in modules(model, naming) for tensor in writer.write(module)) if writer.able else ()
+
+
+def _is_sized(model: ModelFacts) -> bool:
+    """Whether every size that a layout needs is stated."""
+    if not (model.hidden and model.vocab and model.attention and model.layers) or LayerKind.UNKNOWN in model.layers:
+        return False
+    if model.linear_attention is None and LayerKind.LINEAR_ATTENTION in model.layers:
+        return False
+    return model.experts is not None or model.intermediate is not None
 
 
 class _Writer:
