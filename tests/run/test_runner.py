@@ -43,7 +43,6 @@ def test_comes_up_by_stages_and_goes_without_a_trace(deploy: Deploy, runner: Sta
 def test_the_record_tells_the_whole_run(deploy: Deploy, runner: Start) -> None:
     started = runner(replace_env(deploy(), VLLM_API_KEY="secret", HF_TOKEN="hf_x"))
     started.until("answering")
-    time.sleep(0.1)
     started.end()
     told = events("one")
     assert [row["event"] for row in told if row["event"] != "stage"] == [
@@ -236,6 +235,16 @@ def test_only_one_runner_has_a_deployment(deploy: Deploy, runner: Start) -> None
     deployment = deploy()
     runner(deployment).until("answering")
     assert runner(deployment).wait() == Exit.LOCKED
+
+
+def test_many_starts_and_stops_leave_nothing(deploy: Deploy, runner: Start, home: Path) -> None:
+    deployment = deploy(stage_s=0)
+    for _ in range(20):
+        started = runner(deployment)
+        started.until("answering")
+        assert started.end() == Exit.STOPPED
+        assert marked(home) == []
+    assert len([row for row in events("one") if row["event"] == "ended"]) == 20
 
 
 def test_no_deployment_or_a_broken_one(deploy: Deploy, runner: Start) -> None:

@@ -167,11 +167,10 @@ class Runner:
         self._diary.reach(Stage.SERVE)
         self._diary.reach(Stage.ANSWERING)
         members = running.engine.members()
-        self._diary.change(state=State.ANSWERING, answered=True, members=members)
         pids = tuple(member.pid for member in members)
         measured = self._edges.meter.measure(self._deployment, pids, self._edges.lines.figures())
         self._edges.journal.write("measured", **measured)
-        self._diary.change(measured=measured)
+        self._diary.change(state=State.ANSWERING, answered=True, members=members, measured=measured)
 
     def _looked(self, running: _Running, good: bool) -> None:
         self._misses = 0 if good else self._misses + 1

@@ -1,0 +1,154 @@
+"""A real supervisor: started, found again, restarting what was killed, and gone without a trace."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import marked
+
+from fitserve.clock import SystemClock
+from fitserve.run.control import Control
+from fitserve.run.deployment import Deployment
+from fitserve.run.follow import follow
+from fitserve.run.live import Live, forget_live, read_live
+from fitserve.run.ports import is_free
+from fitserve.run.processes import is_alive
+from fitserve.run.supervisor_conf import program_path, socket_path
+from fitserve.run.view import look
+
+Deploy = Callable[..., Deployment]
+
+
+@pytest.fixture
+def control(home: Path) -> Iterator[Control]:
+    control = Control()
+    yield control
+    control.supervisor.end()
+
+
+def came_up(control: Control, deployment: Deployment) -> Live:
+    with control.alone(deployment.name):
+        control.start(deployment)
+    *_, last = follow(deployment.name, control.supervisor, control.clock, 30)
+    assert last.state == "answering", last
+    return last
+
+
+def until(name: str, wanted: Callable[[Live], bool]) -> Live:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        live = read_live(name)
+        if live and wanted(live):
+            return live
+        time.sleep(0.02)
+    raise AssertionError(read_live(name))
+
+
+def test_it_is_found_again_and_ends_with_its_last_program(control: Control, deploy: Deploy, home: Path) -> None:
+    deployment = deploy()
+    came_up(control, deployment)
+    again = Control()  # another terminal
+    assert again.supervisor.answers()
+    assert again.supervisor.states() == {"one": "RUNNING"}
+    assert len(again.supervisor.processes()) == 1
+    with again.alone("one"):
+        assert again.stop("one")
+        assert not again.stop("one")
+    assert not again.supervisor.processes()
+    assert not socket_path().exists()
+    assert not program_path("one").exists()
+    assert is_free("127.0.0.1", deployment.port)
+    assert marked(home) == []
+
+
+def test_a_killed_runner_comes_back(control: Control, deploy: Deploy) -> None:
+    first = came_up(control, deploy())
+    assert first.runner
+    os.kill(first.runner.pid, signal.SIGKILL)
+    second = until("one", lambda live: live.state == "answering" and live.runner != first.runner)
+    assert second.failures == 1
+    assert second.engine != first.engine
+
+
+def test_what_fails_for_good_is_left_down(control: Control, deploy: Deploy, home: Path) -> None:
+    came_up(control, deploy(die_after_s=0.3))
+    live = until("one", lambda live: live.state == "failed")
+    assert (live.failures, live.reason) == (3, "engine_died")
+    time.sleep(0.2)
+    assert look("one").state == "failed"
+    assert control.supervisor.states() == {"one": "EXITED"}
+    assert marked(home) == []
+
+
+def test_a_killed_supervisor_takes_its_engines_along(control: Control, deploy: Deploy, home: Path) -> None:
+    deployment = deploy()
+    came_up(control, deployment)
+    (supervisor,) = control.supervisor.processes()
+    os.kill(supervisor.pid, signal.SIGKILL)
+    live = until("one", lambda live: live.state == "stopped")
+    assert live.reason == "supervisor_died"
+    assert marked(home) == []
+    came_up(control, deployment)
+
+
+def test_a_supervisor_without_a_socket_is_still_ended(control: Control, deploy: Deploy, home: Path) -> None:
+    came_up(control, deploy())  # the runtime folder may be wiped when a session ends
+    socket_path().unlink()
+    assert look("one").state == "answering"
+    with control.alone("one"):
+        assert control.stop("one")
+    assert marked(home) == []
+    control.supervisor.end()
+    assert not control.supervisor.processes()
+
+
+def test_a_runner_that_dies_without_a_word(control: Control, deploy: Deploy) -> None:
+    deployment = deploy()
+    with control.alone("one"):
+        control.start(deployment)
+        path = program_path("one").parent.parent.parent / "deployments/one/deployment.json"
+        path.write_text("{")
+        control.supervisor.stop("one")
+        forget_live("one")
+        control.supervisor._take_up("one")
+    *_, last = follow("one", control.supervisor, SystemClock(), 30)
+    assert (last.state, last.reason) == ("failed", "runner_died")
+    assert last.evidence.text.startswith("fitserve: ")
+
+
+def test_two_deployments_side_by_side(control: Control, deploy: Deploy, free_port: int) -> None:
+    one, two = deploy("one"), deploy("two", port=free_port + 1)
+    came_up(control, one)
+    came_up(control, two)
+    assert control.supervisor.states() == {"one": "RUNNING", "two": "RUNNING"}
+    with control.alone("one"):
+        control.stop("one")
+    assert control.supervisor.states() == {"two": "RUNNING"}
+    assert look("two").state == "answering"
+
+
+def test_several_times_up_and_down_leave_nothing(control: Control, deploy: Deploy, home: Path, free_port: int) -> None:
+    came_up(control, deploy("keeper", port=free_port + 1))
+    deployment = deploy()
+    (supervisor,) = control.supervisor.processes()
+    keeper_files = len(marked(home))
+    before = descriptors(supervisor.pid)
+    for _ in range(4):
+        came_up(control, deployment)
+        with control.alone("one"):
+            control.stop("one")
+    assert is_alive(supervisor)
+    while descriptors(supervisor.pid) != before:  # it closes connections in its own time
+        time.sleep(0.05)
+    assert len(marked(home)) == keeper_files
+    assert is_free("127.0.0.1", deployment.port)
+    assert sorted(path.name for path in (home / "state/fitserve/supervisor/programs").iterdir()) == ["keeper.conf"]
+
+
+def descriptors(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
