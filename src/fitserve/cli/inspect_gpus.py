@@ -9,17 +9,16 @@ from rich.console import Console
 from rich.table import Table
 
 from fitserve.chat.clean import strip_control
+from fitserve.cli.inspect_console import answer_console
 from fitserve.facts.gpu import Gpu, GpusUnknown
 from fitserve.facts.gpu_record import MARK, gpus_document
 from fitserve.text import tr
 from fitserve.units import format_gib
 
-_WIDTH = 120  # where there is no terminal to ask
-
 
 def show_gpus(cards: tuple[Gpu, ...] | GpusUnknown, console: Console | None = None) -> None:
     """Print the cards on stdout."""
-    console = console or Console(highlight=False, markup=False, emoji=False)
+    console = console or answer_console()
     if isinstance(cards, GpusUnknown):
         console.print(tr("inspect.gpus_unknown", reason=cards.reason))
         if cards.evidence:
@@ -27,7 +26,7 @@ def show_gpus(cards: tuple[Gpu, ...] | GpusUnknown, console: Console | None = No
     elif not cards:
         console.print(tr("inspect.no_gpus"))
     else:
-        console.print(_table(cards), width=console.width if console.is_terminal else _WIDTH)
+        console.print(_table(cards))
     if not console.is_terminal:
         console.print(MARK + json.dumps(gpus_document(cards), ensure_ascii=False), soft_wrap=True)
 

@@ -9,19 +9,20 @@ from rich.console import Console
 from rich.table import Table
 
 from fitserve.chat.clean import strip_control
+from fitserve.cli.inspect_console import answer_console
 from fitserve.cli.inspect_document import integrity_state
 from fitserve.facts.model import LayerKind, ModelFacts, QuantFormat, QuantGroup, Quantization, Vision
 from fitserve.facts.summary import GroupSummary, left_in_sixteen_bit
 from fitserve.text import tr
 from fitserve.units import format_bytes, format_gib
 
-_WIDTH = 100  # one screen, also where nobody has a terminal
+_WIDTH = 110  # lines stay readable on a wide terminal
 
 
 def show_model(facts: ModelFacts, rows: tuple[GroupSummary, ...], console: Console | None = None) -> None:
     """Print the model on stdout."""
-    console = console or Console(highlight=False, markup=False, emoji=False)
-    width = min(console.width, _WIDTH) if console.is_terminal else _WIDTH
+    console = console or answer_console()
+    width = min(console.width, _WIDTH)
     console.print(strip_control(facts.name), style="bold", end="  ")
     console.print(strip_control(facts.architecture) or tr("inspect.unknown"), style="dim")
     console.print(_facts_table(facts, rows), width=width)
