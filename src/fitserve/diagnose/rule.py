@@ -39,7 +39,6 @@ SHARED = (
         r"enforce-eager is enabled",
     ),
     see("died", "exit code killed signal", r"exit ?code:? -(\d{1,2})|Failed core proc\(s\): \{[^}]{1,60}: -(\d{1,2})"),
-    see("note_growth", "gib gb mib mb rss memory", r"(?:\d{1,7}(?:\.\d+)? ?[GM]i?B?.{0,24}(?:->|→|to).{0,24}){2,}\d"),
     see(
         "stopped",
         "shutdown shutting signal sigterm keyboardinterrupt",

@@ -38,7 +38,8 @@ def _stage(case: Case, key: str) -> Stage:
 
 def _by_writer(case: Case) -> Stage:
     """A missing file stops the configuration, unless a worker that loads met it."""
-    loading = case.frames & {"load_model", "load_weights", "safetensors_weights_iterator"}
+    shard = any(".safetensors" in hit.text for hit in case.hits("file_missing"))
+    loading = shard or case.frames & {"load_model", "load_weights", "safetensors_weights_iterator"}
     return Stage.LOAD if loading else Stage.CONFIG
 
 

@@ -25,8 +25,9 @@ def judge(case: Case) -> Finding | None:
     if found is None:
         return None
     sequences = int(min(case.number("--max-num-seqs") or _SEQUENCES, _SEQUENCES))
+    blocks = sequences if case.at_least(0, 26) else 2 * sequences
     fixes = [
-        fewer_sequences(case, _SEQUENCES, "probe_sequences", _probe(case, 2 * sequences)),
+        fewer_sequences(case, _SEQUENCES, "probe_sequences", _probe(case, blocks)),
         smaller_capture(case, _LARGEST, _probe(case, _LARGEST)),
         pinned_pool(case, _room(case)) or eager(case),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
@@ -12,10 +13,11 @@ _BLOCK = 1 << 20
 _LONGEST = 1 << 18  # characters of one line before the rest of it is dropped
 
 
-def open_log(path: Path) -> IO[bytes]:
+@contextmanager
+def open_log(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, through gzip where its first bytes say so. Raises OSError."""
-    stream = path.open("rb")
-    return decompressed(stream)
+    with path.open("rb") as stream:
+        yield decompressed(stream)
 
 
 def decompressed(stream: IO[bytes]) -> IO[bytes]:

@@ -1,0 +1,71 @@
+"""Score the doctor on the labelled cases and write the table into docs/doctor.md.
+
+python tools/doctor_score           # prints, and writes the table between its marks
+python tools/doctor_score --check   # fails where the table in the docs is not the one that is computed
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from cases import cases, changed
+from score import Tally, tallied
+
+from fitserve.text import choose_language
+
+DOCS = Path(__file__).parent.parent.parent / "docs" / "doctor.md"
+BEGIN, END = "<!-- doctor_score -->\n", "<!-- /doctor_score -->\n"
+
+
+def main() -> int:
+    """Compute, print, and write or compare."""
+    choose_language("en")
+    text, missed = table()
+    print(text)
+    print("\n".join(missed))
+    old = DOCS.read_text(encoding="utf-8")
+    new = old[: old.index(BEGIN) + len(BEGIN)] + text + old[old.index(END) :]
+    if "--check" in sys.argv:
+        return int(old != new)
+    DOCS.write_text(new, encoding="utf-8")
+    return 0
+
+
+def table() -> tuple[str, list[str]]:
+    """The table as Markdown, and the cases that were not told right."""
+    every = cases()
+    counted = [case for case in every if case.current and case.sure]
+    older = [case for case in every if not (case.current and case.sure)]
+    scored, again, old = tallied(counted), tallied(map(changed, counted)), tallied(older)
+    rows = [
+        "| cause | cases | stage | cause first | cure in the first two | with free parts changed |",
+        "|---|---|---|---|---|---|",
+    ]
+    causes = ["", *sorted(scored.keys() - {""})]
+    rows += [_row(cause or "**all**", scored[cause], again[cause]) for cause in causes]
+    total = old[""]
+    rows.append(
+        f"\nOlder engines and guessed labels, apart: {total.cases} cases, stage {_share(total.stage, total.cases)}, "
+        f"cause {_share(total.cause, total.cases)}, cure {_share(total.cure, total.curable)}.\n"
+    )
+    return "\n".join(rows), [*scored[""].missed, *again[""].missed, *total.missed]
+
+
+def _row(name: str, tally: Tally, again: Tally) -> str:
+    cure = f"{tally.cure}/{tally.curable}" if tally.curable else "–"
+    shares = [
+        _share(tally.stage, tally.cases),
+        _share(tally.cause, tally.cases),
+        cure,
+        _share(again.cause, again.cases),
+    ]
+    return f"| {name} | {tally.cases} | {' | '.join(shares)} |"
+
+
+def _share(right: int, cases: int) -> str:
+    return f"{100 * right / cases:.0f} %" if cases else "–"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
