@@ -33,7 +33,7 @@ SETTINGS = {
         tensor_parallel_size=2,
         enable_prefix_caching=False,
         language_model_only=True,
-    ),  # fmt: skip
+    ),
 }
 
 

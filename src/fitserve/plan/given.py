@@ -26,6 +26,7 @@ class Given:
     engine: EngineFacts
     host: HostFacts
     gpus: tuple[Gpu, ...] | None
+    warm: bool = False  # the compile cache holds this model and shape: nothing is compiled at the start
 
     @property
     def on_cpu(self) -> bool:

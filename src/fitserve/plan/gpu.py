@@ -41,7 +41,7 @@ class Scale:
     def __init__(self, given: Given, learned: tuple[Path, ...] = ()) -> None:
         self.given = given
         self.cards = tuple(sorted(given.gpus or (), key=_room, reverse=True))
-        self._weights = Weights(given)
+        self._weights = Weights(given.model)
         self._learned = learned
 
     def figures(self, card: Gpu) -> Calibration:
@@ -52,7 +52,10 @@ class Scale:
         """The tightest of the roomiest `tensor_parallel_size` cards decides: the smallest rank sets the blocks."""
         cards = self.cards[: settings.tensor_parallel_size]
         weights = self._weights.of(settings)
-        ranks = [RankLedger(self.given, settings, card, self.figures(card), weights) for card in _different(cards)]
+        layer = self._weights.layer(settings)
+        ranks = [
+            RankLedger(self.given, settings, card, self.figures(card), weights, layer) for card in _different(cards)
+        ]
         tightest = min(ranks, key=lambda rank: (min(rank.pool.low, rank.free - rank.budget), rank.pool.low))
         return Weighed(settings, tightest, judge(tightest))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from fitserve.facts.gpu import Gpu
+from fitserve.facts.model import ModelFacts
 from fitserve.facts.weights import ModuleGroup, group_weights
 from fitserve.plan.calibration import Calibration
 from fitserve.plan.captures import captures
@@ -30,11 +31,11 @@ from fitserve.plan.sharding import Sharding, rank_bytes
 from fitserve.text import tr
 
 
-def sharding_of(given: Given, settings: Settings) -> Sharding:
+def sharding_of(model: ModelFacts, settings: Settings) -> Sharding:
     """The settings that decide who holds which weights."""
     return Sharding(
         settings.tensor_parallel_size,
-        vision=sees(given.model, settings),
+        vision=sees(model, settings),
         vision_data_mode=settings.mm_encoder_tp_mode == "data",
         drafts=settings.num_speculative_tokens > 0,
     )
@@ -49,6 +50,7 @@ class RankLedger:
     card: Gpu
     calibration: Calibration
     weights: int
+    layer: int = 0  # packed bytes of the largest layer's experts or MLP
 
     @property
     def budget(self) -> int:
@@ -98,13 +100,13 @@ class RankLedger:
                 figures.of_pass("vision", vision_bytes(model, settings)),
                 figures.of_pass("language", language_bytes(model, settings)),
                 figures.of_pass("sampler", sampler_bytes(model, settings)),
-                figures.of_pass("compile", compile_bytes(model, settings)),
+                NOTHING if self.given.warm else figures.of_pass("compile", compile_bytes(model, settings)),
             ]
         )
 
     @cached_property
     def graphs(self) -> Interval:
-        return self.calibration.graphs(captures(self.settings).count)
+        return self.calibration.graphs(captures(self.settings).count, len(self.given.model.layers))
 
     @cached_property
     def graphs_in_budget(self) -> Interval:
@@ -135,13 +137,8 @@ class RankLedger:
 
     @cached_property
     def repack(self) -> Interval:
-        """While loading, one layer's quantized experts (or its largest linear) are there three times for a moment."""
-        sizes: dict[int | None, int] = {}
-        for group in group_weights(self.given.model):
-            if group.group in (ModuleGroup.EXPERTS, ModuleGroup.MLP):
-                sizes[group.layer] = sizes.get(group.layer, 0) + group.size_bytes
-        layer = max(sizes.values(), default=0) // self.settings.tensor_parallel_size
-        return Interval(0, layer, 2 * layer)
+        """While loading, one layer's packed gate and up weights lie there twice more for a moment."""
+        return Interval(0, 2 * self.layer // 3, 4 * self.layer // 3)
 
     @cached_property
     def probe(self) -> int:
@@ -200,15 +197,28 @@ def _row(item: str, span: Interval, basis: Basis, note: str) -> LedgerRow:
 
 
 class Weights:
-    """Weights of a rank by sharding, added up once each: the search asks for the same few again and again."""
+    """A model's weights by sharding, added up once each: the search asks for the same few again and again."""
 
-    def __init__(self, given: Given) -> None:
-        self._given = given
+    def __init__(self, model: ModelFacts) -> None:
+        self._model = model
+        self._groups = group_weights(model)
         self._known: dict[Sharding, int] = {}
 
     def of(self, settings: Settings) -> int:
         """Bytes of one rank."""
-        sharding = sharding_of(self._given, settings)
+        sharding = sharding_of(self._model, settings)
         if sharding not in self._known:
-            self._known[sharding] = sum(rank_bytes(self._given.model, sharding).values())
+            self._known[sharding] = sum(rank_bytes(self._model, sharding, self._groups).values())
         return self._known[sharding]
+
+    def layer(self, settings: Settings) -> int:
+        """Bytes of the largest layer's experts or MLP on one rank."""
+        return self._largest // settings.tensor_parallel_size
+
+    @cached_property
+    def _largest(self) -> int:
+        sizes: dict[int | None, int] = {}
+        for group in self._groups:
+            if group.group in (ModuleGroup.EXPERTS, ModuleGroup.MLP):
+                sizes[group.layer] = sizes.get(group.layer, 0) + group.size_bytes
+        return max(sizes.values(), default=0)

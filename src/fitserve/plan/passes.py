@@ -84,11 +84,14 @@ def compile_bytes(model: ModelFacts, settings: Settings) -> int:
     """What a cold compile takes for a while: a second embedding table of this rank.
 
     Seen in public runs of 0.19 to 0.30 on text-only starts: the profiled peak is the embedding table's size, whatever
-    the model (27B 2.37, 9B 1.89, 32B 1.45, 35B-A3B 0.95 GiB), and on a warm compile cache it is not there.
+    the model (27B 2.37, 9B 1.89, 32B 1.45, 35B-A3B 0.95 GiB), and on a warm compile cache it is not there. Text models
+    with tied embeddings showed it twice (Phi-4-mini 2.29, Llama-3.2-3B 1.47 GiB).
     """
     if settings.enforce_eager:
         return 0
-    return ceil_div(model.vocab or 0, 64) * 64 * (model.hidden or 0) * _HALF // settings.tensor_parallel_size
+    copies = 2 if model.tied_embeddings and model.linear_attention is None and model.vision is None else 1
+    table = ceil_div(model.vocab or 0, 64) * 64 * (model.hidden or 0) * _HALF
+    return copies * table // settings.tensor_parallel_size
 
 
 def workspace_bytes(model: ModelFacts, settings: Settings) -> int:

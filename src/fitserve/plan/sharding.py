@@ -48,10 +48,12 @@ _VISION_WHOLE = ("patch_embed", "pos_embed")
 _NO_FLOAT32_CAST = {"A_log", "norm"}  # kept in float32 whatever the checkpoint's dtype
 
 
-def rank_bytes(model: ModelFacts, sharding: Sharding) -> dict[ModuleGroup, int]:
+def rank_bytes(
+    model: ModelFacts, sharding: Sharding, groups: tuple[WeightGroup, ...] | None = None
+) -> dict[ModuleGroup, int]:
     """Bytes of one rank by module group. Every rank holds the same."""
     found: dict[ModuleGroup, int] = {}
-    for group in group_weights(model):
+    for group in group_weights(model) if groups is None else groups:
         held = _group_bytes(model, group, sharding)
         if held:
             found[group.group] = found.get(group.group, 0) + held

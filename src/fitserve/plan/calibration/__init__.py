@@ -37,7 +37,7 @@ class Calibration:
     communicators: Span  # NCCL and custom all-reduce of one rank, before the snapshot too; none on one card
     non_torch: Span  # modules and JIT code loaded after the snapshot
     graph_base: Span
-    graph_each: Span  # one captured graph
+    graph_each: Span  # one captured graph of one layer
     vision: Span
     language: Span
     sampler: Span
@@ -48,12 +48,11 @@ class Calibration:
         """A span in MiB as bytes."""
         return Interval(*(int(value * MIB) for value in getattr(self, name)))
 
-    def graphs(self, count: int) -> Interval:
-        """The graph pool for `count` graphs."""
+    def graphs(self, count: int, layers: int) -> Interval:
+        """The graph pool for `count` graphs of a model with `layers` layers."""
         if not count:
             return Interval(0, 0, 0)
-        base, each = self.amount("graph_base"), self.amount("graph_each")
-        return base + Interval(each.low * count, each.expected * count, each.high * count)
+        return self.amount("graph_base") + self.amount("graph_each").scaled(count * layers)
 
     def of_pass(self, name: str, size: int) -> Interval:
         """A formula's bytes under this card's factors."""
