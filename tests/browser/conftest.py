@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -56,25 +56,37 @@ def seen(endpoint: tuple[str, Seen]) -> Seen:
     return fresh
 
 
+@pytest.fixture(scope="package")
+def contexts(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
+    """One reader's browser for each language; its tabs share a cache, as real ones do."""
+    known: dict[str, BrowserContext] = {}
+
+    def context(locale: str) -> BrowserContext:
+        if locale not in known:
+            known[locale] = browser.new_context(locale=locale)
+        return known[locale]
+
+    yield context
+    for opened in known.values():
+        opened.close()
+
+
 @pytest.fixture
-def open_page(browser: Browser, page_url: str) -> Iterator[Open]:
+def open_page(contexts: Callable[[str], BrowserContext], page_url: str) -> Iterator[Open]:
     """Opens tabs: `open_page(locale="zh-CN", width=390)`. At the end, none may have asked an outside host."""
-    contexts, pages = [], []
+    pages: list[ChatPage] = []
 
     def opening(path: str = "/", locale: str = "en-GB", width: int = 1100, height: int = 800) -> ChatPage:
-        context = browser.new_context(locale=locale, viewport={"width": width, "height": height})
-        contexts.append(context)
-        page = ChatPage(context.new_page(), page_url)
-        pages.append(page)
-        return page.open(path)
+        tab = contexts(locale).new_page()
+        tab.set_viewport_size({"width": width, "height": height})
+        pages.append(ChatPage(tab, page_url))
+        return pages[-1].open(path)
 
     yield opening
-    outside = [url for page in pages for url in page.outside]
-    failures = [error for page in pages for error in page.failures]
-    for context in contexts:
-        context.close()
-    assert outside == []
-    assert failures == []
+    for page in pages:
+        page.page.close()
+    assert [url for page in pages for url in page.outside] == []
+    assert [error for page in pages for error in page.failures] == []
 
 
 @pytest.fixture

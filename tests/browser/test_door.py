@@ -1,0 +1,41 @@
+"""A page with a key, on a port that was taken, that opens in a fixed language."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import Browser
+from tests.browser.page import ChatPage
+from tests.browser.stub import Seen
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_key_and_a_taken_port(browser: Browser, endpoint: tuple[str, Seen], page_env: dict[str, str]) -> None:
+    env = {**page_env, "FITSERVE_PAGE_KEY": "芝麻 open"}
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken = server.getsockname()[1]
+        argv = [sys.executable, "-m", "fitserve", "page", endpoint[0], "--port", str(taken), "--lang", "zh"]
+        process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, text=True)
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().split()[-1]
+            page = ChatPage(browser.new_context(locale="en-GB").new_page(), url)
+            page.page.goto(url)
+            page.page.get_by_label("Key of this page").fill("wrong")
+            page.page.keyboard.press("Enter")
+            page.page.get_by_text("That is not the key.").wait_for()
+            page.page.get_by_label("Key of this page").fill("芝麻 open")
+            page.page.keyboard.press("Enter")
+            page.page.wait_for_url("**/zh/")
+            assert page.ask("hello") == "I see no picture (turn 1)."
+            page.page.context.close()
+        finally:
+            process.terminate()
+            _, told = process.communicate(timeout=20)
+    assert f"Port {taken} is taken; the page is at {url}." in told
+    assert process.returncode in (0, -15)
+    assert "Traceback" not in told
