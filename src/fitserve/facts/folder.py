@@ -12,6 +12,7 @@ from fitserve.errors import FitserveError
 from fitserve.facts.config import broken, printable
 from fitserve.facts.model import Tensor
 from fitserve.facts.safetensors import read_header
+from fitserve.facts.tensor_cache import Stamp, load_tensors, stamp_of, store_tensors
 from fitserve.text import tr
 
 INDEX = "model.safetensors.index.json"
@@ -31,7 +32,26 @@ class Weights:
 
 
 def read_weights(folder: Path) -> Weights:
-    """Every header of the folder's safetensors, held against its index where there is one."""
+    """Every header of the folder's safetensors, held against its index where there is one.
+
+    What was found whole is kept, and not read again until a file changes.
+    """
+    stamp = _stamp(folder)
+    kept = load_tensors(folder, stamp) if stamp else None
+    if kept is not None:
+        return Weights(kept, ())
+    weights = _read_weights(folder)
+    if stamp and not weights.problems:
+        store_tensors(folder, stamp, weights.tensors)
+    return weights
+
+
+def _stamp(folder: Path) -> Stamp | None:
+    names = [path.name for path in folder.iterdir() if path.name.endswith(".safetensors") or path.name == INDEX]
+    return stamp_of(folder, names)
+
+
+def _read_weights(folder: Path) -> Weights:
     weight_map, problems = _index(folder)
     tensors: list[Tensor] = []
     for shard in _shards(folder, weight_map):

@@ -32,7 +32,7 @@ class QuantFormat(StrEnum):
     OTHER = "other"
 
 
-class Tensor(msgspec.Struct, frozen=True, gc=False):
+class Tensor(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """One tensor of a checkpoint as its header states it. `size_bytes` is what it takes on disk.
 
     A msgspec struct, not a dataclass: a checkpoint has up to 100,000 of them, and this makes them six times faster.

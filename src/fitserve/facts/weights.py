@@ -83,12 +83,12 @@ def group_weights(model: ModelFacts) -> tuple[WeightGroup, ...]:
 
 
 def _place(name: str) -> str:
-    """A name that all experts' tensors of one kind and layer share; it spares 30,000 looks at the words of a name."""
-    module, _, parameter = name.rpartition(".")
-    before, inside, expert = module.partition(".experts.")
-    if inside:
-        module = f"{before}.experts {expert.partition('.')[2]}"
-    return module if parameter in _PARAMETERS else name
+    """A name that a parameter of all experts of a layer shares: it spares 90,000 looks at the words of a name."""
+    start = name.find(".experts.") + 9
+    if start == 8:  # not found
+        return name
+    end = name.find(".", start)
+    return name[:start] + name[end:] if name[start:end].isdigit() else name
 
 
 def _key(name: str, layers: int) -> _Key:
