@@ -23,7 +23,7 @@ _PAIR = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _PRINTED = re.compile(
     r"CPU KV cache size: ([\d,]+) tokens, Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x"
 )
-WAIT_SECONDS = 180
+WAIT_SECONDS = 400  # 30 on an idle machine of two cores
 
 
 def engine() -> EngineFacts:

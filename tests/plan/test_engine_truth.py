@@ -14,7 +14,7 @@ from fitserve.facts.read_host import read_host
 from fitserve.plan.make import make_plan
 from fitserve.plan.request import PlanRequest
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
 SETTINGS = {
     "caching": PlanRequest(max_model_len=4096, max_num_seqs=8, cpu_kv_cache_space_gib=1),

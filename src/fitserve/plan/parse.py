@@ -146,7 +146,7 @@ class _Reader:
         self.flags[name] = values[0] if values else None
         if name in GONE:
             self.gone.append(name)
-        elif name not in self.kinds and "." not in name and not name.startswith(("-cc", "-O")):
+        elif name not in self.kinds and "." not in name and not name.startswith(("-cc", "-O", "-q")):
             self.unknown.append(name)
         if name in _APPLY:
             try:
@@ -159,6 +159,7 @@ _SHORT = {
     "-tp": "--tensor-parallel-size",
     "-ep": "--enable-expert-parallel",
     "-sc": "--speculative-config",
+    "-q": "--quantization",
     "--kv-cache-memory": "--kv-cache-memory-bytes",  # as vLLM's own log suggests it
 }
 

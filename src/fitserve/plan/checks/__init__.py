@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fitserve.plan.checks import architecture, block_step, division, serving, state_blocks
+from fitserve.plan.checks import (
+    architecture,
+    block_step,
+    cards,
+    cpu_kernels,
+    division,
+    flags_known,
+    length,
+    machine,
+    quantization_flag,
+    serving,
+    state_blocks,
+    zero_points,
+)
 from fitserve.plan.given import Given
 from fitserve.plan.plan import Check, KvPlan
 from fitserve.plan.settings import Settings
 
-CHECKS = (architecture, serving, division, state_blocks, block_step)
+CHECKS = (
+    flags_known,
+    architecture,
+    serving,
+    quantization_flag,
+    length,
+    cards,
+    machine,
+    division,
+    zero_points,
+    cpu_kernels,
+    block_step,
+    state_blocks,
+)
 
 
 def run_checks(given: Given, settings: Settings, kv: KvPlan | None) -> Iterator[Check]:
