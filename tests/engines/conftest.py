@@ -13,6 +13,8 @@ from fitserve.engines.base import Recipe
 from fitserve.engines.examine import Answer
 from fitserve.engines.install import install
 from fitserve.engines.progress import shown
+from fitserve.engines.room import Ground
+from fitserve.engines.workshop import Workshop
 from fitserve.facts.engine import EngineFacts
 from fitserve.text import choose_language
 
@@ -40,6 +42,33 @@ class Heard:
     @property
     def text(self) -> str:
         return "\n".join(self.said)
+
+
+@dataclass
+class Copier:
+    """In pip's place: writes one file for each call, or fails at the calls from `fail_at` to `fail_on`."""
+
+    python: Path
+    fail_at: int = 0
+    fail_on: int = 0
+    failure: BaseException | None = None
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+
+    def install(self, *arguments, detail) -> None:
+        self.calls.append(arguments)
+        if self.fail_at <= len(self.calls) <= max(self.fail_at, self.fail_on):
+            raise self.failure
+        packages = next((self.python.parent.parent / "lib").glob("python3*/site-packages"))
+        info = packages / f"part{len(self.calls)}-1.dist-info"
+        info.mkdir()
+        (packages / f"part{len(self.calls)}.py").write_text("whole")
+        (info / "RECORD").write_text(f"part{len(self.calls)}.py,,5\n")
+        script = self.python.parent / "tool"
+        script.write_text(f"#!{self.python}\nprint('tool')\n")
+
+
+def workshop(folder: Path, judge=lambda python, quick=False: WORKS, ground=None, **failing) -> Workshop:
+    return Workshop(folder, ground or Ground(), judge, lambda python, runner, log, scratch: Copier(python, **failing))
 
 
 @pytest.fixture(autouse=True)

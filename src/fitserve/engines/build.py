@@ -28,6 +28,7 @@ from fitserve.text import tr
 from fitserve.units import format_bytes
 
 SHIM = Path(__file__).parent / "inside" / "fitserve_torchvision.py"
+SCRATCH = "scratch"
 HALF, OLD = "half", "old"  # .NAME.half-1234, .NAME.old-1234
 
 
@@ -67,8 +68,9 @@ def build(recipe: Recipe, shop: Workshop, ask: Callable[[str], bool], progress: 
         runner = shop.ground.pip_runner()
         venv.EnvBuilder(symlinks=True, with_pip=runner is None).create(half)
         progress.end()
-        pip = shop.pip(python_of(half), runner, draft.log)
+        pip = shop.pip(python_of(half), runner, draft.log, half / SCRATCH)
         draft.torch_source = fill(recipe, pip, partial(_last_resort, shop, ask), progress)
+        shutil.rmtree(half / SCRATCH, ignore_errors=True)
         if recipe.device == "cpu":
             add_shim(half)
         yield draft

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -79,11 +80,12 @@ def remember(python: Path, answer: Answer, *, quick: bool = False) -> None:
     """Keep a good answer until the environment changes."""
     if answer.problem or not (quick or answer.engine):
         return
-    place = _memory(python, quick)
-    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = place.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps(vars(answer)), encoding="utf-8")
-    draft.replace(place)
+    with suppress(OSError):  # a memory that can't be written is only slower
+        place = _memory(python, quick)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = place.with_suffix(f".{os.getpid()}")
+        draft.write_text(json.dumps(vars(answer)), encoding="utf-8")
+        draft.replace(place)
 
 
 def _memory(python: Path, quick: bool) -> Path:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from fitserve.constants import VLLM_VERSION
@@ -35,10 +36,19 @@ def find_engines(
     `python` (or $FITSERVE_ENGINE_PYTHON) is listed even when it has no engine, with the reason; the Python on PATH only
     when it has one.
     """
+    return tuple(each_engine(python, ask=ask, cpu_flags=cpu_flags))
+
+
+def each_engine(
+    python: Path | None = None,
+    *,
+    ask: Examiner = examine_cached,
+    cpu_flags: Callable[[], frozenset[str] | None] | None = None,
+) -> Iterator[EngineFacts]:
+    """As `find_engines`, one by one: an import takes seconds, and whoever has what it wants need not go on."""
     flags = (cpu_flags or processor_flags)()
     given = python or _given()
     seen: set[tuple[Path, Path]] = set()
-    found = []
     for path, managed, always in _candidates(given):
         same = (path.parent.absolute(), path.resolve())  # bin/python and bin/python3 are one; two venvs are two
         if same in seen:
@@ -46,15 +56,14 @@ def find_engines(
         seen.add(same)
         if not (always or ask(path, quick=True).engine):
             continue
-        found.append(facts(path, ask(path), managed=managed, cpu_flags=flags))
-    return tuple(found)
+        yield facts(path, ask(path), managed=managed, cpu_flags=flags)
 
 
 def pick_engine(
     python: Path | None,
     device: str | None,
     *,
-    find: Callable[[Path | None], tuple[EngineFacts, ...]] = find_engines,
+    find: Callable[[Path | None], Iterable[EngineFacts]] = each_engine,
     nvidia: Callable[[], bool] | None = None,
 ) -> EngineFacts:
     """The engine to start with. With `python` given, that one or nothing; else the first that works on `device`.
@@ -64,14 +73,16 @@ def pick_engine(
     """
     has_nvidia = (nvidia or nvidia_driver)()
     given = python or _given()
-    found = find(given)
-    if given is not None:
-        found = found[:1]
     wanted = device or ("cuda" if has_nvidia else "cpu")
-    for engine in sorted(found, key=lambda engine: engine.device != wanted):
-        if engine.problem == "" and device in (None, engine.device):
+    found: list[EngineFacts] = []
+    for engine in islice(find(given), 1 if given else None):
+        if engine.problem == "" and engine.device == wanted:
             return engine
-    raise _missing(found, wanted)
+        found.append(engine)
+    second = [engine for engine in found if engine.problem == "" and device is None]
+    if not second:
+        raise _missing(found, wanted)
+    return second[0]
 
 
 def install_command(device: str) -> str:
@@ -106,7 +117,7 @@ def _candidates(given: Path | None) -> list[tuple[Path, bool, bool]]:
     return rows
 
 
-def _missing(found: tuple[EngineFacts, ...], device: str) -> ToolMissing:
+def _missing(found: Sequence[EngineFacts], device: str) -> ToolMissing:
     """No engine at all, or those that are there don't work, or are for another device."""
     hint = install_command(device)
     broken = next((engine for engine in found if engine.problem), None)

@@ -52,11 +52,14 @@ class Installs(Protocol):
 
 
 class Pip:
-    """pip for one environment. `runner` None uses the pip inside that environment."""
+    """pip for one environment. `runner` None uses the pip inside that environment.
 
-    def __init__(self, python: Path, runner: Path | None, log: Path) -> None:
+    `scratch` is where wheels wait to be unpacked; None leaves it to the machine, whose /tmp may be small, in memory.
+    """
+
+    def __init__(self, python: Path, runner: Path | None, log: Path, scratch: Path | None = None) -> None:
         self.command = [str(python), *([str(runner)] if runner else ["-m", "pip"])]
-        self.log = log
+        self.log, self.scratch = log, scratch
 
     def install(self, *arguments: str, detail: Callable[[str], None] = lambda _: None) -> None:
         """`pip install ARGUMENTS`. Raises ToolMissing for a package that can't be had, OperationFailed otherwise."""
@@ -71,10 +74,14 @@ class Pip:
     def _run(self, argv: Sequence[str], detail: Callable[[str], None]) -> tuple[list[str], int]:
         """Every line that pip wrote, and its exit code. pip dies with us, and before an interrupt goes on."""
         lines: list[str] = []
+        env = environment()
+        if self.scratch is not None:
+            self.scratch.mkdir(exist_ok=True)
+            env["TMPDIR"] = str(self.scratch)
         with self.log.open("a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(argv)}\n")
             child = subprocess.Popen(
-                argv, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace", preexec_fn=_die_with_parent,
             )  # fmt: skip
             with child:
@@ -84,6 +91,7 @@ class Pip:
                     while reader.is_alive():
                         reader.join(_QUIET_SECONDS)
                         detail(busy_with(lines))
+                    child.wait()
                 finally:
                     child.kill()  # of no effect on a pip that has ended
                     reader.join()

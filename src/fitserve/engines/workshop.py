@@ -13,9 +13,9 @@ from fitserve.engines.room import Ground
 
 @dataclass(frozen=True)
 class Workshop:
-    """`pip` makes an installer for an interpreter, from our own pip's runner (None: the environment's) and a log."""
+    """`pip` makes an installer from an interpreter, our pip's runner (None: its own), a log and a scratch folder."""
 
     folder: Path
     ground: Ground = field(default_factory=Ground)
     judge: Examiner = examine
-    pip: Callable[[Path, Path | None, Path], Installs] = Pip
+    pip: Callable[[Path, Path | None, Path, Path], Installs] = Pip
