@@ -11,6 +11,14 @@ from playwright.sync_api import Browser
 from tests.browser.page import ChatPage
 from tests.browser.stub import Seen
 
+PAGE_OF_A_DEPLOYMENT = """
+import sys
+from fitserve.run.deployment import Deployment
+from fitserve.run.registry import save
+port, page_port = map(int, sys.argv[1:])
+save(Deployment("shown", "/nowhere", "stub-name", "127.0.0.1", port, (), {}, "stub", page_port=page_port))
+"""
+
 pytestmark = pytest.mark.browser
 
 
@@ -22,7 +30,7 @@ def test_a_key_and_a_taken_port(browser: Browser, endpoint: tuple[str, Seen], pa
         process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, text=True)
         try:
             assert process.stdout is not None
-            url = process.stdout.readline().split()[-1]
+            url = process.stdout.readline().strip().removeprefix("聊天页：")
             page = ChatPage(browser.new_context(locale="en-GB").new_page(), url)
             page.page.goto(url)
             page.page.get_by_label("Key of this page").fill("wrong")
@@ -36,6 +44,29 @@ def test_a_key_and_a_taken_port(browser: Browser, endpoint: tuple[str, Seen], pa
         finally:
             process.terminate()
             _, told = process.communicate(timeout=20)
-    assert f"Port {taken} is taken; the page is at {url}." in told
+    assert f"端口 {taken} 已被占用，聊天页改在 {url}。" in told
     assert process.returncode in (0, -15)
     assert "Traceback" not in told
+
+
+def test_the_page_that_the_process_manager_starts(
+    browser: Browser, endpoint: tuple[str, Seen], page_env: dict[str, str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    save = [sys.executable, "-c", PAGE_OF_A_DEPLOYMENT, endpoint[0].rsplit(":", 1)[1], str(port)]
+    subprocess.run(save, env=page_env, check=True, timeout=60)
+    argv = [sys.executable, "-m", "fitserve", "_page", "shown"]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=page_env, text=True)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert url == f"http://127.0.0.1:{port}"
+        page = ChatPage(browser.new_context(locale="en-GB").new_page(), url).open()
+        assert "stub-name" in page.page.locator("#top h1").inner_text()
+        assert page.ask("hello") == "I see no picture (turn 1)."
+        page.page.context.close()
+    finally:
+        process.terminate()
+        _, told = process.communicate(timeout=20)
+    assert told == ""

@@ -10,7 +10,7 @@ import click
 
 from fitserve.cli.target import find_target
 from fitserve.errors import SettingsError
-from fitserve.text import tr
+from fitserve.text import choose_language, tr
 
 
 @click.command(name="page")
@@ -29,6 +29,8 @@ def command(
     from fitserve.web.guard import Door
     from fitserve.web.server import Place, require_gradio, serve
 
+    if lang != "auto":
+        choose_language(lang)
     key = os.environ.get("FITSERVE_PAGE_KEY", "")
     local = is_local(host)
     if not local and not key and not insecure:

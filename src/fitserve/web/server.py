@@ -61,31 +61,32 @@ def require_gradio() -> None:
 
 
 def bound(place: Place) -> socket.socket:
-    """A listening socket on the port or the next free one. Raises OperationFailed."""
+    """A socket on the port or the next free one; it does not listen yet. Raises OperationFailed."""
     ports = [place.port] if place.exact or place.port == 0 else range(place.port, min(place.port + _PORTS_TRIED, 65536))
-    reason = ""
+    reason = OSError()
     for port in ports:
         family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((place.host, port))
-            sock.listen(128)
             return sock
         except OSError as error:
             sock.close()
-            reason = f"{place.host}:{port}: {error.strerror or error}"
-    raise OperationFailed(
-        tr("web.port_in_use", port=place.port), code="port_in_use", evidence=reason, hint=tr("web.port_in_use_next")
-    )
+            reason = error
+    raise _port_in_use(place, reason)
 
 
 def serve(endpoint: Endpoint, place: Place, is_demo: bool, started: Callable[[str, int], None]) -> None:
-    """Serve until told to stop. `started` gets the URL and the port before the first request is taken."""
+    """Serve until told to stop. `started` gets the URL and the port once the page can be opened."""
     require_gradio()
     with closing(bound(place)) as sock:
         port = int(sock.getsockname()[1])
         app = build(endpoint, place, is_demo)
+        try:
+            sock.listen(128)  # only now: who waits for the door to open must find somebody behind it
+        except OSError as error:
+            raise _port_in_use(place, error) from error
         started(url_of(place.host, port), port)
         import uvicorn
 
@@ -93,6 +94,12 @@ def serve(endpoint: Endpoint, place: Place, is_demo: bool, started: Callable[[st
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False, ws="none"
         )
         uvicorn.Server(config).run(sockets=[sock])
+
+
+def _port_in_use(place: Place, error: OSError) -> OperationFailed:
+    evidence = f"{place.host}:{place.port}: {error.strerror or error}"
+    hint = tr("web.port_in_use_next")
+    return OperationFailed(tr("web.port_in_use", port=place.port), code="port_in_use", evidence=evidence, hint=hint)
 
 
 def build(endpoint: Endpoint, place: Place, is_demo: bool) -> App:
