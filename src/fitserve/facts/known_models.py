@@ -54,6 +54,12 @@ def read_known(name: str) -> ModelFacts:
     return with_judgement(replace(facts, notes=notes), ("model.safetensors",), ())
 
 
+def hub_of(name: str) -> str | None:
+    """The hub id that a known model's weights are downloaded from; None for a name that is not known."""
+    known = find_known(name)
+    return str(_entry(known)["hub"]) if known else None
+
+
 def _entry(name: str) -> dict[str, object]:
     """An entry with what its base gives it: the config and the picture limits."""
     entry: dict[str, object] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from fitserve.facts.engine import EngineFacts
 from fitserve.facts.gpu import Gpu
 from fitserve.facts.host import HostFacts
+from fitserve.facts.known_models import hub_of
 from fitserve.facts.model import ModelFacts
 from fitserve.plan.checks import run_checks
 from fitserve.plan.choose import draft_gpu
@@ -56,8 +57,10 @@ def finish(given: Given, draft: Draft) -> Plan:
 
 
 def served(model: ModelFacts) -> str:
-    """What --model is given: the folder or hub id; a known model's own name."""
-    return model.name if model.source == "known" else model.source
+    """What --model is given: the folder or the hub id."""
+    if model.source != "known":
+        return model.source
+    return hub_of(model.name) or model.name
 
 
 def failures(checks: Iterable[Check]) -> tuple[Check, ...]:
