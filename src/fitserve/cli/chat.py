@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--backend-url", default="", metavar="URL", help="any OpenAI endpoint, instead of a deployment")
 @click.option("--model", default="", metavar="NAME", help="served model name (default: the first one served)")
 @click.option("--max-tokens", type=click.IntRange(min=1), default=None, help="longest answer")
+@click.option("--example", is_flag=True, help="a fresh picture of the demo's world, asked and judged")
 @click.option("--full-size", is_flag=True, help="send pictures in their own size")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document")
 def command(
@@ -37,6 +38,7 @@ def command(
     backend_url: str,
     model: str,
     max_tokens: int | None,
+    example: bool,
     full_size: bool,
     as_json: bool,
 ) -> None:
@@ -46,13 +48,18 @@ def command(
     if backend_url and target and not question:
         target, question = "", target
     found = find_target(target, backend_url, model)
+    if example:
+        from fitserve.cli.chat_example import ask_example
+
+        ask_example(found, max_tokens)
+        return
     limits = Limits(longest_side=None) if full_size else Limits()
     pictures = tuple(read_picture(path, limits) for path in images)
     if as_json and not question:
         hint = tr("chat.json_needs_question_next", target=target or DEMO)
         raise SettingsError(tr("chat.json_needs_question"), hint=hint)
     if question:
-        endpoint, answer = asyncio.run(_one(found.endpoint, question, pictures, max_tokens, quiet=as_json))
+        endpoint, answer = asyncio.run(one_answer(found.endpoint, question, pictures, max_tokens, quiet=as_json))
         if as_json:
             click.echo(json.dumps(document(endpoint, answer, pictures), ensure_ascii=False, indent=2))
         return
@@ -61,9 +68,10 @@ def command(
     Session(found.endpoint, pictures, limits, max_tokens).run()
 
 
-async def _one(
-    endpoint: Endpoint, question: str, pictures: tuple[Picture, ...], max_tokens: int | None, quiet: bool
+async def one_answer(
+    endpoint: Endpoint, question: str, pictures: tuple[Picture, ...], max_tokens: int | None, quiet: bool = False
 ) -> tuple[Endpoint, Answer]:
+    """Ask one question in a conversation of its own and show the answer. Raises NoAnswer or NoAnswerInTime."""
     from fitserve.chat.conversation import Conversation, OnNewPicture
     from fitserve.chat.models import with_model
     from fitserve.cli.chat_screen import Screen

@@ -9,8 +9,10 @@ import os
 import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
-LANGUAGES = ("en", "zh")
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _chosen = ""
 
 
@@ -20,10 +22,10 @@ def choose_language(language: str) -> None:
     _chosen = "" if language == "auto" else language
 
 
-def current_language() -> str:
+def current_language() -> Language:
     """The language in force. `auto` follows FITSERVE_LANG, then LC_ALL, LC_MESSAGES, LANG."""
     if _chosen:
-        return _chosen
+        return "zh" if _chosen == "zh" else "en"
     for name in ("FITSERVE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
         value = os.environ.get(name, "")
         if value and value != "auto":
@@ -31,10 +33,10 @@ def current_language() -> str:
     return "en"
 
 
-def tr(key: str, /, language: str | None = None, **values: object) -> str:
+def tr(key: str, /, **values: object) -> str:
     """The sentence for `key` ("area.name") with its placeholders filled. Raises KeyError for an unknown key."""
     area, _, name = key.partition(".")
-    sentence = _area(language or current_language(), area)[name]
+    sentence = _area(current_language(), area)[name]
     return sentence.format(**values) if values else sentence
 
 
