@@ -29,9 +29,16 @@ def test_it_waits_until_the_memory_is_back() -> None:
 
 
 def test_it_says_who_holds_it() -> None:
-    holder = Holder(7, 20 * GIB)
+    holder = Holder(7, None)
     release = wait_for_memory(Played([(20 * GIB,)], (holder,)), (GIB,), frozenset(), 5, ManualClock())
     assert (release.back, release.holders) == (False, (holder,))
+
+
+def test_a_neighbour_that_came_meanwhile_is_not_waited_for() -> None:
+    release = wait_for_memory(
+        Played([(20 * GIB,)], (Holder(7, 19 * GIB + GIB // 2),)), (GIB,), frozenset(), 60, ManualClock()
+    )
+    assert (release.back, release.seconds) == (True, 0.0)
 
 
 def test_our_own_process_on_the_card_is_not_the_end() -> None:

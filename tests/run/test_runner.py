@@ -57,7 +57,7 @@ def test_the_record_tells_the_whole_run(deploy: Deploy, runner: Start) -> None:
     assert told[-2]["gpu_memory_back"] == "unknown"
 
 
-@pytest.mark.parametrize("stage", ["config", "load", "profile", "kv_alloc", "warmup"])
+@pytest.mark.parametrize("stage", ["config", "load", "warmup"])
 def test_a_death_during_the_start_is_told_and_not_repeated(deploy: Deploy, runner: Start, stage: str) -> None:
     started = runner(deploy(die_at=stage, die_with="ValueError: no such thing"))
     assert started.wait() == Exit.GAVE_UP
@@ -237,6 +237,7 @@ def test_only_one_runner_has_a_deployment(deploy: Deploy, runner: Start) -> None
     assert runner(deployment).wait() == Exit.LOCKED
 
 
+@pytest.mark.engine  # the stub is enough; the time it takes is that of the second round
 def test_many_starts_and_stops_leave_nothing(deploy: Deploy, runner: Start, home: Path) -> None:
     deployment = deploy(stage_s=0)
     for _ in range(20):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from fitserve.errors import SettingsError
 from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from fitserve.run.control import Control
 
 
 @click.command(help="Stop a deployment; returns when its processes, ports and memory are back.")
@@ -30,15 +34,15 @@ def command(name: str, everything: bool, as_json: bool) -> None:
         click.echo(json.dumps({"schema_version": 1, "kind": "down", "deployments": rows}, ensure_ascii=False))
         return
     for one, ran in stopped.items():
+        if everything and not ran:
+            continue
         click.echo(tr("run.stopped_here" if ran else "run.not_running", name=one))
     if everything:
         click.echo(tr("run.all_stopped"))
 
 
-def _stop(name: str, control: object) -> bool:
-    from fitserve.run.control import Control
-
-    assert isinstance(control, Control)
-    click.echo(tr("run.stopping", name=name), err=True)
+def _stop(name: str, control: Control) -> bool:
+    if control.seems_to_run(name):
+        click.echo(tr("run.stopping", name=name), err=True)
     with control.alone(name):
         return control.stop(name)

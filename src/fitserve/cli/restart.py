@@ -37,8 +37,12 @@ def command(name: str, timeout: float, as_json: bool) -> None:
             control.start(deployment)
         try:
             live = wait_until_answering(name, control, timeout, shown)
-        except KeyboardInterrupt:
-            raise Interrupted(tr("run.interrupted_left", name=name), hint=f"fitserve down {name}") from None
+        except BaseException as error:
+            with control.alone(name):
+                control.stop(name)
+            if isinstance(error, KeyboardInterrupt):
+                raise Interrupted(tr("run.interrupted_stopped", name=name), hint=f"fitserve up {name}") from None
+            raise
     view = look(name)
     result = Result(deployment, live, False, view.page_url if view else None)
     click.echo(json.dumps(document(result), ensure_ascii=False) if as_json else "\n".join(lines(result)))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,6 +54,8 @@ class Moving:
 
         self._console = Console(stderr=True, highlight=False, markup=False)
         self._live: Live | None = None
+        self._moves = False  # it starts to move with the first stage: a question may have to be asked before
+        self._seen_at = 0.0  # when the last stage was first shown
         self._screen = RichLive(
             get_renderable=self._table, console=self._console, refresh_per_second=8, transient=False
         )
@@ -62,18 +66,21 @@ class Moving:
 
     def show(self, live: Live) -> None:
         """Take in a new moment."""
+        if self._live is None or len(live.stages) != len(self._live.stages):
+            self._seen_at = time.monotonic()
         self._live = live
+        if not self._moves:
+            self._moves = True
+            self._screen.start()
 
     def __enter__(self) -> Moving:
-        self._screen.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._screen.stop()
+        if self._moves:
+            self._screen.stop()
 
     def _table(self) -> RenderableType:
-        import time
-
         from rich.spinner import Spinner
         from rich.table import Table
         from rich.text import Text
@@ -83,8 +90,7 @@ class Moving:
         for number, moment in enumerate(stages):
             last = number + 1 == len(stages)
             running = last and self._live is not None and self._live.state == "starting"
-            ended = time.time() - (self._live.since if self._live else 0) if last else stages[number + 1].at_s
-            seconds = max(0.0, ended - moment.at_s)
+            seconds = time.monotonic() - self._seen_at if last else stages[number + 1].at_s - moment.at_s
             mark = Spinner("dots") if running else Text("✓", style="green")
             took = "" if last and not running else tr("run.after", seconds=f"{seconds:.1f}")
             table.add_row(mark, Text(stage_text(moment.stage)), Text(took, style="dim"))
@@ -94,8 +100,6 @@ class Moving:
 @contextlib.contextmanager
 def screen(plain: bool) -> Iterator[Screen]:
     """The moving list on a terminal that can move, lines elsewhere."""
-    import os
-
     if plain or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield Lines()
         return

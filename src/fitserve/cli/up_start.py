@@ -83,14 +83,18 @@ class Start:
         return True
 
     def _started(self, draft: Draft) -> Deployment:
+        """Choose the ports and have the supervisor start it. What an earlier start left goes first."""
         from fitserve.cli.up_plan import frozen
 
-        for notice in draft.notices:
-            self.shown.note(notice)
-        deployment = frozen(draft, self._page_port(draft))
-        facts = {"engine": deployment.engine, "url": deployment.url, "model": deployment.model}
-        self.shown.note(tr("run.starting", name=deployment.name, **facts))
-        with self._undone_on_failure():
+        self.control.stop(self.wishes.name)
+        with self.control.choosing_ports(), self._undone_on_failure():
+            if draft.request.port in taken_ports():
+                draft = self._draft()  # another start was quicker to take it
+            for notice in draft.notices:
+                self.shown.note(notice)
+            deployment = frozen(draft, self._page_port(draft))
+            facts = {"engine": deployment.engine, "url": deployment.url, "model": deployment.model}
+            self.shown.note(tr("run.starting", name=deployment.name, **facts))
             self.control.start(deployment)
             if deployment.page_port:
                 self.control.start_page(deployment, current_language())

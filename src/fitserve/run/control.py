@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from fitserve.clock import Clock, SystemClock
 from fitserve.errors import OperationFailed
+from fitserve.paths import state_dir
 from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.live import Live, Reason, State, forget_live, live_paths, read_live, write_live
 from fitserve.run.lock import Locked, held
@@ -40,6 +41,12 @@ class Control:
             evidence = f"{error.filename or deployment_dir(name)}: {error.strerror}"
             raise OperationFailed(tr("run.state_unwritable"), code="state_unwritable", evidence=evidence) from error
 
+    @contextlib.contextmanager
+    def choosing_ports(self) -> Iterator[None]:
+        """Hold every other start back, from the choice of free ports until the supervisor knows who has them."""
+        with held(state_dir() / "ports.lock", _PATIENCE_S, self.clock):
+            yield
+
     def start(self, deployment: Deployment) -> None:
         """Freeze it and have its runner started; returns before the engine answers. Call it `alone`."""
         save(deployment)
@@ -66,6 +73,11 @@ class Control:
         ran |= self._end_strays(name)
         self.supervisor.forget(name)
         return ran
+
+    def seems_to_run(self, name: str) -> bool:
+        """Whether something of it is there to be stopped, at a glance."""
+        live = read_live(name)
+        return (live is not None and is_alive(live.runner)) or self._runs(name) or self._runs(PAGE_PREFIX + name)
 
     def _stop_page(self, name: str) -> bool:
         page = PAGE_PREFIX + name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from fitserve import __version__
 from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Edges, Probe
 from fitserve.run.live import Evidence, Live, Reason, StageTime, State, live_paths, write_live
@@ -54,6 +55,7 @@ class Diary:
         self._edges.journal.write(
             "engine_started",
             engine=deployment.engine,
+            fitserve=__version__,
             pid=engine.pid,
             start_ticks=engine.start_ticks,
             boot=engine.boot,
