@@ -8,12 +8,11 @@ from PIL import Image
 from tokenizers import Tokenizer
 
 from cells import CELL_PX
-from conversations import Conversation, opening
+from conversations import opening
 from network import Network
-from rows import Row, row
-from stream import padded
+from rows import Row, Writer
+from stream import ROW_STEP, padded, rounded
 from fitserve.demo.sample import Sample
-from fitserve.demo.world import SIDE_PX
 
 LONGEST = 24
 
@@ -33,39 +32,36 @@ def _some(network: Network, tokenizer: Tokenizer, samples: list[Sample]) -> list
     for sample in samples:
         pixels = _pixels(sample).to(device)
         pictures.append(network.model.visual(pixels[None])[0])
-        talk = Conversation(opening(sample.question.text), (sample.question.kind,), (sample.scene,))
-        rows.append(row(tokenizer, talk, pixels.shape[1] // CELL_PX, pixels.shape[0] // CELL_PX))
-    image = tokenizer.token_to_id("<|image_pad|>")
-    said = _continued(network, rows, torch.cat(pictures), image, tokenizer.token_to_id("<|im_end|>"))
+        writer = Writer(tokenizer, pixels.shape[1] // CELL_PX, pixels.shape[0] // CELL_PX)
+        rows.append(Row())
+        writer.append(rows[-1], opening(sample.question.text), sample.question.kind)
+    said = _continued(network, rows, torch.cat(pictures), writer)
     return [tokenizer.decode(tokens) for tokens in said]
 
 
-def _continued(network: Network, rows: list[Row], pictures: torch.Tensor, image: int, end: int) -> list[list[int]]:
+def _continued(network: Network, rows: list[Row], pictures: torch.Tensor, writer: Writer) -> list[list[int]]:
     said: list[list[int]] = [[] for _ in rows]
-    device = pictures.device
     for _ in range(LONGEST):
-        tokens, positions, _ = padded(rows)
-        hidden = network.hidden(tokens.to(device), positions.to(device), pictures, image)
-        last = torch.tensor([len(each.tokens) - 1 for each in rows], device=device)
-        logits = network.lm_head(hidden[torch.arange(len(rows), device=device), last])
-        logits[:, image] = -torch.inf  # an untrained network may want to draw
-        nexts = logits.argmax(-1).tolist()
-        for index, token in enumerate(nexts):
-            said[index].append(token)
-        rows = [_longer(each, token) for each, token in zip(rows, nexts, strict=True)]
-        if all(end in tokens for tokens in said):
+        for row, tokens, token in zip(rows, said, _next(network, rows, pictures, writer.image), strict=True):
+            tokens.append(token)
+            row.say(token)
+        if all(writer.end in tokens for tokens in said):
             break
-    return [tokens[: tokens.index(end)] if end in tokens else tokens for tokens in said]
+    return [tokens[: tokens.index(writer.end)] if writer.end in tokens else tokens for tokens in said]
 
 
-def _longer(each: Row, token: int) -> Row:
-    now = max(each.positions[-1]) + 1
-    return Row([*each.tokens, token], [*each.positions, (now, now, now)], [*each.kinds, -1])
+def _next(network: Network, rows: list[Row], pictures: torch.Tensor, image: int) -> list[int]:
+    length = -(-max(len(row.tokens) for row in rows) // ROW_STEP) * ROW_STEP
+    tokens, positions, _, sources = (part.to(pictures.device) for part in padded(rows, image, length))
+    hidden = network.hidden(tokens, positions, pictures, sources, image)
+    last = torch.tensor([len(row.tokens) - 1 for row in rows], device=pictures.device)
+    logits = network.lm_head(hidden[torch.arange(len(rows), device=pictures.device), last])
+    logits[:, image] = -torch.inf  # an untrained network may want to draw
+    return logits.argmax(-1).tolist()
 
 
 def _pixels(sample: Sample) -> torch.Tensor:
     image = Image.open(BytesIO(sample.image_bytes)).convert("RGB")
-    width, height = (max(SIDE_PX[0], round(side / CELL_PX) * CELL_PX) for side in image.size)
-    if image.size != (width, height):
-        image = image.resize((width, height), Image.Resampling.BICUBIC)
+    if image.size != rounded(image.size):
+        image = image.resize(rounded(image.size), Image.Resampling.BICUBIC)
     return torch.from_numpy(np.array(image))

@@ -14,17 +14,16 @@ WEIGHTS: dict[Kind, int] = {
     "colour": 20, "place": 20, "count": 15, "count_kind": 22, "bigger": 14, "digit": 12, "outside": 8,
 }  # fmt: skip
 PICTURE = "<|vision_start|><|image_pad|><|vision_end|>"
-SYSTEM = "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
 CANT_TELL = {"en": "I can't tell.", "zh": "我看不出来。"}
 
 
 @dataclass(frozen=True)
-class Conversation:
-    """Its text (one <|image_pad|> a picture), the kinds of its turns in order, and the scenes it shows."""
+class Turn:
+    """A question with the picture it comes with (if it does), the answer, and what kind it is."""
 
     text: str
-    kinds: tuple[Kind, ...]
-    scenes: tuple[Scene, ...]
+    kind: Kind
+    shows: bool
 
 
 def opening(question: str, with_picture: bool = True, text_first: bool = False) -> str:
@@ -34,23 +33,18 @@ def opening(question: str, with_picture: bool = True, text_first: bool = False) 
     return f"<|im_start|>user\n{both}<|im_end|>\n<|im_start|>assistant\n"
 
 
-def conversation(scenes: list[Scene], turns: int, rng: Random) -> Conversation:
-    """Turns about each scene, in order; the picture comes with the first question about it."""
-    text = SYSTEM if rng.random() < 0.05 else ""
-    kinds: list[Kind] = []
-    for index, scene in enumerate(scenes):
-        for turn in range(turns if index == len(scenes) - 1 else 1):
-            question = any_question(scene, rng)
-            text += opening(question.text, turn == 0, rng.random() < 0.15) + question.answer + "<|im_end|>\n"
-            kinds.append(question.kind)
-    return Conversation(text, tuple(kinds), tuple(scenes))
+def turn(scene: Scene, first: bool, rng: Random) -> Turn:
+    """A turn about the scene; the picture comes with the first."""
+    question = any_question(scene, rng)
+    text = opening(question.text, first, rng.random() < 0.15) + question.answer + "<|im_end|>\n"
+    return Turn(text, question.kind, first)
 
 
-def without_picture(scene: Scene, rng: Random) -> Conversation:
+def turn_without_picture(scene: Scene, rng: Random) -> Turn:
     """A question about a picture that was not sent can't be answered."""
     question = any_question(scene, rng)
     text = opening(question.text, with_picture=False) + CANT_TELL[question.language] + "<|im_end|>\n"
-    return Conversation(text, ("outside",), ())
+    return Turn(text, "outside", False)
 
 
 def any_question(scene: Scene, rng: Random) -> Question:

@@ -14,6 +14,10 @@ from tower import Tower
 EMBEDDING_SCALE = 0.2  # of a fresh token embedding; the tower's last layer is set to speak as loudly
 
 
+def _product_type(weight: Tensor) -> torch.dtype:
+    return torch.bfloat16 if torch.is_autocast_enabled(weight.device.type) else weight.dtype
+
+
 class Mlp(nn.Module):
     def __init__(self, shape: TextShape) -> None:
         super().__init__()
@@ -88,19 +92,25 @@ class Network(nn.Module):
         self.lm_head = nn.Linear(shape.text.hidden, vocabulary, bias=False)
         self._begin()
 
-    def hidden(self, tokens: Tensor, positions: Tensor, pictures: Tensor, image_token: int) -> Tensor:
-        """Last hidden states; `pictures` are the tower's tokens in the order in which they stand in the rows."""
-        x = self.model.language_model.embed_tokens(tokens)
-        x = x.masked_scatter((tokens == image_token)[..., None], pictures.to(x.dtype))
+    def hidden(self, tokens: Tensor, positions: Tensor, pictures: Tensor, sources: Tensor, image_token: int) -> Tensor:
+        """Last hidden states [rows, length, hidden].
+
+        `pictures` [n, hidden] are all pictures' tokens; `sources` says which of them stands at each image token.
+        """
+        table = self.model.language_model.embed_tokens.weight
+        said = functional.one_hot(tokens, len(table)).to(_product_type(table)) @ table
+        shown = pictures.index_select(0, sources.flatten()).view(*tokens.shape, -1)
+        x = torch.where((tokens == image_token)[..., None], shown.float(), said.float())
         return self.model.language_model(x, positions)
 
     def linears(self) -> dict[str, Int4Linear]:
         """The linears that ship in four bits, by name."""
         return {name: module for name, module in self.named_modules() if isinstance(module, Int4Linear)}
 
-    def round_weights(self, rounded: bool = True) -> None:
+    def round_weights(self, share: float = 1.0) -> None:
+        """How much of the way to their four bits the weights go when they are used: 0 not at all, 1 all of it."""
         for linear in self.linears().values():
-            linear.rounded = rounded
+            linear.rounded.fill_(share)
 
     @torch.no_grad()
     def _begin(self) -> None:

@@ -10,17 +10,17 @@ PER_WORD = 8  # four-bit values in a 32-bit integer
 
 
 class Int4Linear(nn.Linear):
-    """A linear without bias; `rounded` turns on rounding to the values that four bits can say."""
+    """A linear without bias; `rounded` (0 to 1) is how far weights are moved to the values that four bits can say."""
+
+    rounded: Tensor
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, bias=False)
-        self.rounded = False
+        self.register_buffer("rounded", torch.zeros(()), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        weight = self.weight
-        if self.rounded:
-            weight = weight + (dequantize(*quantize(weight)) - weight).detach()
-        return functional.linear(x, weight)
+        away = (dequantize(*quantize(self.weight)) - self.weight).detach()
+        return functional.linear(x, self.weight + self.rounded * away)
 
 
 def quantize(weight: Tensor) -> tuple[Tensor, Tensor]:

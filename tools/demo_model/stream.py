@@ -1,4 +1,8 @@
-"""Batches drawn on the fly in worker processes; the same seed gives the same batches in the same order."""
+"""Batches drawn on the fly in worker processes; the same seed gives the same batches in the same order.
+
+Every batch is of one of a fixed list of picture sizes, and all of its tensors' shapes follow from that size: the
+steps can be recorded once a size and replayed.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,40 +17,92 @@ from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from cells import CELL_PX, labels
-from conversations import Conversation, conversation, without_picture
-from rows import Row, row
+from conversations import turn, turn_without_picture
+from rows import Row, Writer
 from fitserve.demo.draw import encode, picture
 from fitserve.demo.sample import TRAINING_SEEDS
 from fitserve.demo.world import SIDE_PX, Scene, draw_scene, draw_size
 
+TEXT_TOKENS = 136  # room for four to six turns beside the picture
+ROW_STEP = 64
+
 
 @dataclass
 class Batch:
-    """Pictures of one size [n, height, width, 3], their cells, and rows padded to one length."""
+    """Pictures of one size [n, height, width, 3], their cells, and rows padded to one length.
+
+    `sources` says for each token of the rows which picture token stands there, counted through all pictures.
+    """
 
     pixels: Tensor
     cells: Tensor
     tokens: Tensor
     positions: Tensor
     kinds: Tensor
+    sources: Tensor
+
+    def parts(self) -> list[Tensor]:
+        return list(vars(self).values())
 
     def to(self, device: torch.device) -> "Batch":
-        return Batch(*(part.to(device, non_blocking=True) for part in vars(self).values()))
+        return Batch(*(part.to(device, non_blocking=True) for part in self.parts()))
 
     def pin_memory(self) -> "Batch":
-        return Batch(*(part.pin_memory() for part in vars(self).values()))
+        return Batch(*(part.pin_memory() for part in self.parts()))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a batch of one picture size is made up."""
+
+    width: int
+    height: int
+    pairs: int
+    singles: int
+    blind: int
+
+    @property
+    def columns(self) -> int:
+        return self.width // CELL_PX
+
+    @property
+    def down(self) -> int:
+        return self.height // CELL_PX
+
+    @property
+    def length(self) -> int:
+        return -(-(self.columns * self.down + TEXT_TOKENS) // ROW_STEP) * ROW_STEP
+
+
+def plans(patches: int, sizes: int = 48, most_pictures: int = 160) -> list[Plan]:
+    """The batches' sizes: drawn as a picture's size is drawn, so that frequent ones are frequent."""
+    rng = Random(7)
+    found = []
+    for _ in range(sizes):
+        width, height = rounded(draw_size(rng))
+        pictures = min(most_pictures, max(8, patches * 256 // (width * height)))
+        room = width * height // CELL_PX**2 <= TEXT_TOKENS // 2
+        pairs = pictures // 10 if room else 0
+        found.append(Plan(width, height, pairs, pictures - 2 * pairs, max(1, pictures // 50)))
+    return found
+
+
+def rounded(size: tuple[int, int]) -> tuple[int, int]:
+    """What the processor makes of a picture's size."""
+    width, height = (max(SIDE_PX[0], round(side / CELL_PX) * CELL_PX) for side in size)
+    return width, height
 
 
 class Stream(IterableDataset[Batch]):
     """Endless batches of about `patches` patches of 16 x 16 pixels each."""
 
-    def __init__(self, tokenizer: Tokenizer, seed: int, patches: int, most_pictures: int = 192) -> None:
+    def __init__(self, tokenizer: Tokenizer, seed: int, patches: int) -> None:
         self.tokenizer_text = tokenizer.to_str()
         self.seed = seed
-        self.patches = patches
-        self.most_pictures = most_pictures
+        self.plans = plans(patches)
 
     def __iter__(self) -> Iterator[Batch]:
+        torch.set_num_threads(1)
         tokenizer = Tokenizer.from_str(self.tokenizer_text)
         worker = get_worker_info()
         first = TRAINING_SEEDS.start + (self.seed * 4096 + (worker.id if worker else 0)) * 10**6
@@ -54,52 +110,70 @@ class Stream(IterableDataset[Batch]):
             yield self._batch(tokenizer, Random(f"training {first + number}"))
 
     def _batch(self, tokenizer: Tokenizer, rng: Random) -> Batch:
-        width, height = (max(SIDE_PX[0], round(side / CELL_PX) * CELL_PX) for side in draw_size(rng))
-        count = min(self.most_pictures, max(8, self.patches * 256 // (width * height)))
-        talks: list[Conversation] = []
-        while sum(len(talk.scenes) for talk in talks) < count:
-            talks.append(_talk(rng, width, height))
-        scenes = [scene for talk in talks for scene in talk.scenes]
-        pixels = np.stack([_pixels(scene, width, height, rng) for scene in scenes])
-        columns, down = width // CELL_PX, height // CELL_PX
-        cells = torch.tensor([labels(scene, columns, down) for scene in scenes], dtype=torch.float32)
-        found = [row(tokenizer, talk, columns, down) for talk in talks]
-        return Batch(torch.from_numpy(pixels), cells, *padded(found))
+        plan = rng.choice(self.plans)
+        scenes = [draw_scene(rng, _near(rng, plan)) for _ in range(2 * plan.pairs + plan.singles)]
+        pixels = np.stack([_pixels(scene, plan, rng) for scene in scenes])
+        cells = np.array([labels(scene, plan.columns, plan.down) for scene in scenes], dtype=np.float32)
+        writer = Writer(tokenizer, plan.columns, plan.down)
+        rows = list(_rows(writer, plan, scenes, rng))
+        return Batch(torch.from_numpy(pixels), torch.from_numpy(cells), *padded(rows, writer.image, plan.length))
 
 
-def _talk(rng: Random, width: int, height: int) -> Conversation:
-    chance = rng.random()
-    scenes = [draw_scene(rng, _near(rng, width, height)) for _ in range(2 if chance < 0.06 else 1)]
-    return without_picture(scenes[0], rng) if chance > 0.98 else conversation(scenes, rng.randint(4, 6), rng)
+def _rows(writer: Writer, plan: Plan, scenes: list[Scene], rng: Random) -> Iterator[Row]:
+    for index in range(plan.pairs):
+        yield _filled(writer, scenes[2 * index : 2 * index + 2], plan.length, rng)
+    for scene in scenes[2 * plan.pairs :]:
+        yield _filled(writer, [scene], plan.length, rng)
+    for _ in range(plan.blind):
+        row = Row()
+        blind = turn_without_picture(rng.choice(scenes), rng)
+        writer.append(row, blind.text, blind.kind)
+        yield row
 
 
-def _near(rng: Random, width: int, height: int) -> tuple[int, int]:
-    """A size that the processor rounds to this one."""
-    near = [min(SIDE_PX[1], max(SIDE_PX[0], side + rng.randint(-15, 15))) for side in (width, height)]
+def _filled(writer: Writer, scenes: list[Scene], limit: int, rng: Random) -> Row:
+    """A row with each scene's first turn, then turns about the last one as long as they fit."""
+    row = Row()
+    for scene in scenes:
+        while True:
+            first = turn(scene, True, rng)
+            if writer.append(row, first.text, first.kind, limit):
+                break
+    while True:
+        more = turn(scenes[-1], False, rng)
+        if not writer.append(row, more.text, more.kind, limit):
+            return row
+
+
+def _near(rng: Random, plan: Plan) -> tuple[int, int]:
+    """A size that the processor rounds to the plan's; half of the time the plan's own, which is quicker to draw."""
+    if rng.random() < 0.5:
+        return plan.width, plan.height
+    near = [min(SIDE_PX[1], max(SIDE_PX[0], side + rng.randint(-15, 15))) for side in (plan.width, plan.height)]
     return near[0], near[1]
 
 
-def _pixels(scene: Scene, width: int, height: int, rng: Random) -> "np.ndarray":
+def _pixels(scene: Scene, plan: Plan, rng: Random) -> "np.ndarray":
     image = picture(scene)
     if rng.random() < 0.5:
         image = Image.open(BytesIO(encode(image, "JPEG", rng.randint(70, 95))))
-    if image.size != (width, height):
-        image = image.resize((width, height), Image.Resampling.BICUBIC)
+    if image.size != (plan.width, plan.height):
+        image = image.resize((plan.width, plan.height), Image.Resampling.BICUBIC)
     return np.asarray(image, dtype=np.uint8)
 
 
-def padded(rows: list[Row], multiple: int = 64) -> tuple[Tensor, Tensor, Tensor]:
-    """Tokens [rows, length], positions [3, rows, length] and kinds [rows, length] of rows of unlike length."""
-    length = -(-max(len(each.tokens) for each in rows) // multiple) * multiple
-    tokens = torch.zeros(len(rows), length, dtype=torch.long)
-    positions = torch.zeros(3, len(rows), length, dtype=torch.long)
-    kinds = torch.full((len(rows), length), -1, dtype=torch.int8)
+def padded(rows: list[Row], image: int, length: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Tokens [rows, length], positions [3, rows, length], kinds and sources [rows, length]."""
+    tokens = np.zeros((len(rows), length), dtype=np.int64)
+    positions = np.zeros((3, len(rows), length), dtype=np.int64)
+    kinds = np.full((len(rows), length), -1, dtype=np.int64)
     for index, each in enumerate(rows):
         size = len(each.tokens)
-        tokens[index, :size] = torch.tensor(each.tokens)
-        positions[:, index, :size] = torch.tensor(each.positions).T
-        kinds[index, :size] = torch.tensor(each.kinds, dtype=torch.int8)
-    return tokens, positions, kinds
+        tokens[index, :size] = each.tokens
+        positions[:, index, :size] = np.array(each.positions).T
+        kinds[index, :size] = each.kinds
+    sources = np.where(tokens == image, np.cumsum(tokens == image).reshape(tokens.shape) - 1, 0)
+    return torch.from_numpy(tokens), torch.from_numpy(positions), torch.from_numpy(kinds), torch.from_numpy(sources)
 
 
 def loader(stream: Stream, workers: int) -> "DataLoader[Batch]":

@@ -23,9 +23,10 @@ import export
 import tokens
 from answers import answers
 from cells import CellHeads
-from lessons import Lesson, precision, tower_lesson, whole_lesson
+from lessons import Figures, precision, tower_lesson, whole_lesson
 from network import Network
 from shape import Shape
+from steps import runner
 from stream import Batch, Stream, loader
 
 TOWER_SHARE = 0.18  # of the training: the tower alone
@@ -43,6 +44,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=1.5e-3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exam", type=int, default=210, help="pictures of the score at the end")
+    parser.add_argument("--no-recording", action="store_true", help="start every kernel of every step by itself")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--resume", type=Path, help="folder with masters*.safetensors to go on from")
     parser.add_argument("--begin-at", type=float, default=0.0, help="share of the schedule that was done before")
@@ -81,7 +83,9 @@ class Training:
         self.heads = CellHeads(self.network.shape.text.hidden).to(self.device)
         if chosen.resume:
             load_masters(chosen.resume, self.network, self.heads)
+        self.weights = [*self.network.parameters(), *self.heads.parameters()]
         self.optimizer = self._optimizer()
+        self.gradients = runner(self.weights, self.device, not chosen.no_recording)
         self.clock = Clock(chosen.steps, chosen.minutes, chosen.begin_at)
         self.whole_since: int | None = None
         self.image_token = self.tokenizer.token_to_id("<|image_pad|>")
@@ -100,25 +104,25 @@ class Training:
         diary = Diary(self.clock)
         while self.clock.progress < 1.0:
             waited = time.monotonic()
-            batch = next(batches).to(self.device)
+            batch = next(batches)
             diary.waited += time.monotonic() - waited
             diary.note(self._step(batch), batch)
             self.clock.step += 1
 
-    def _step(self, batch: Batch) -> Lesson:
+    def _step(self, batch: Batch) -> Figures:
         progress = self.clock.progress
-        self.network.round_weights(progress >= ROUNDED_FROM)
+        self.network.round_weights(float(progress >= ROUNDED_FROM))
         self._set_rates(progress)
-        with precision(self.device):
-            if progress < TOWER_SHARE:
-                lesson = tower_lesson(self.network, self.heads, batch)
-            else:
-                lesson = whole_lesson(self.network, self.heads, batch, self.image_token)
-        self.optimizer.zero_grad(set_to_none=True)
-        lesson.loss.backward()
-        nn.utils.clip_grad_norm_([w for group in self.optimizer.param_groups for w in group["params"]], 1.0)
+        figures = self.gradients(self._tower if progress < TOWER_SHARE else self._whole, batch)
+        nn.utils.clip_grad_norm_(self.weights, 1.0)
         self.optimizer.step()
-        return lesson
+        return figures
+
+    def _tower(self, batch: Batch) -> tuple[Tensor, Figures]:
+        return tower_lesson(self.network, self.heads, batch)
+
+    def _whole(self, batch: Batch) -> tuple[Tensor, Figures]:
+        return whole_lesson(self.network, self.heads, batch, self.image_token)
 
     def _set_rates(self, progress: float) -> None:
         if progress >= TOWER_SHARE and self.whole_since is None:
@@ -127,7 +131,7 @@ class Training:
         since = (0, self.whole_since or 0)
         for index, group in enumerate(self.optimizer.param_groups):
             warm = min(1.0, (self.clock.step - since[index % 2] + 1) / WARM_UP_STEPS)
-            group["lr"] = self.chosen.rate * warm * fall
+            group["lr"] = self.chosen.rate * warm * fall if index % 2 == 0 or self.whole_since is not None else 0.0
 
     def examine(self) -> str:
         """A score of the rounded weights, without an engine."""
@@ -159,9 +163,9 @@ class Diary:
     since: float = field(default_factory=time.monotonic)
     sums: dict[str, Tensor] = field(default_factory=dict)
 
-    def note(self, lesson: Lesson, batch: Batch) -> None:
+    def note(self, figures: Figures, batch: Batch) -> None:
         self.pictures += len(batch.pixels)
-        for name, value in lesson.figures.items():
+        for name, value in figures.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
         if (self.clock.step + 1) % self.every == 0:
             self._print()
