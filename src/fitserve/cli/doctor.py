@@ -14,6 +14,7 @@ from fitserve.text import tr
 
 if TYPE_CHECKING:
     from fitserve.diagnose.engine import Stated
+    from fitserve.facts.gpu import Gpu
 
 PROBLEMS = 5
 
@@ -42,11 +43,11 @@ def command(target: str | None, flags: str, gpus: str, model: str, as_json: bool
     from fitserve.diagnose.document import document
     from fitserve.diagnose.engine import diagnose
 
-    stated = _stated(flags, gpus, model)
+    stated, cards = _stated(flags, gpus, model)
     reading = doctor_source.read(_source(target, example))
     if not reading.lines:
         raise OperationFailed(tr("doctor.empty"), code="empty", hint=tr("doctor.empty_hint"))
-    diagnosis = diagnose(reading, stated)
+    diagnosis = diagnose(reading, stated, doctor_source.predictor(reading, stated, cards))
     if as_json:
         click.echo(json.dumps(document(diagnosis), ensure_ascii=False, default=str))
     else:
@@ -80,28 +81,19 @@ def _source(target: str | None, example: str) -> Path | None:
     return found
 
 
-def _stated(flags: str, gpus: str, model: str) -> Stated:
+def _stated(flags: str, gpus: str, model: str) -> tuple[Stated, tuple[Gpu, ...]]:
+    """What the person says of the launch and the machine; no cards where nothing was said."""
     from fitserve.diagnose.engine import Stated
+    from fitserve.facts.gpu import GpusUnknown
+    from fitserve.facts.gpu_request import parse_gpus
     from fitserve.observe.log.launch import from_command
+    from fitserve.units import GIB
 
     try:
         settings = from_command(flags)
     except ValueError as error:
         raise SettingsError(tr("doctor.bad_args"), evidence=str(error), hint="fitserve doctor --help") from error
-    count, gib = _cards(gpus)
-    return Stated(settings, count, gib, model)
-
-
-def _cards(text: str) -> tuple[int | None, float | None]:
-    """Number and GiB of the cards: "2x24GiB", "2xRTX3090" (the number alone), "" for unknown."""
-    from fitserve.units import GIB, parse_bytes
-
-    if not text or text == "auto":
-        return None, None
-    count, times, kind = text.partition("x")
-    if not times or not count.isdigit():
-        raise SettingsError(tr("doctor.bad_gpus", text=text), evidence=text, hint=tr("doctor.bad_gpus_hint"))
-    try:
-        return int(count), parse_bytes(kind) / GIB
-    except ValueError:
-        return int(count), None
+    found = parse_gpus(gpus) if gpus else ()
+    cards = () if isinstance(found, GpusUnknown) else found
+    gib = min((card.total_bytes / GIB for card in cards), default=None)
+    return Stated(settings, len(cards) or None, gib, model), cards

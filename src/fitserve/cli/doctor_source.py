@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fitserve.diagnose.engine import watched
-from fitserve.errors import NotFound, OperationFailed
+from fitserve.diagnose.engine import Stated, watched
+from fitserve.diagnose.predict import Predictor
+from fitserve.errors import FitserveError, NotFound, OperationFailed
+from fitserve.facts.gpu import Gpu
+from fitserve.facts.model import ModelFacts
 from fitserve.observe.log.read import LogReader, LogReading
 from fitserve.observe.log.source import decompressed, lines_of, open_log
 from fitserve.text import tr
@@ -59,3 +62,30 @@ def deployment_log(name: str) -> Path | None:
         return None
     folder = deployment_dir(name)
     return next((folder / log for log in _LOGS if (folder / log).is_file()), None)
+
+
+def predictor(reading: LogReading, stated: Stated, cards: tuple[Gpu, ...]) -> Predictor | None:
+    """The plan as predictor, where the model's facts are at hand without a network and the cards are known."""
+    from fitserve.diagnose.planned import PlanPredictor, cards_of
+
+    start = reading.start
+    settings = {**start.settings, **stated.settings}
+    names = (stated.model, settings.get("--model"), start.figures.get("model"))
+    facts = next((found for name in names if isinstance(name, str) and name and (found := _facts(name))), None)
+    split = settings.get("--tensor-parallel-size", 1)
+    cards = cards or cards_of(start.figures, split if isinstance(split, int) else 1)
+    return PlanPredictor(facts, cards) if facts is not None and cards else None
+
+
+def _facts(name: str) -> ModelFacts | None:
+    """A folder that is here, or a known model; never a download."""
+    from fitserve.facts.known_models import find_known, read_known
+    from fitserve.facts.read import read_model
+
+    try:
+        if (Path(name) / "config.json").is_file():
+            return read_model(Path(name))
+        known = find_known(name) or find_known(name.rstrip("/").rsplit("/", 1)[-1])
+        return read_known(known) if known else None
+    except (FitserveError, OSError):
+        return None

@@ -78,10 +78,17 @@ def _finding(finding: Finding) -> None:
 
 
 def _why(cause: str) -> str:
+    key = f"causes.{cause}_why"
+    return tr(key) if known(key) else ""
+
+
+def known(key: str) -> bool:
+    """Whether there is a sentence for this key."""
     try:
-        return tr(f"causes.{cause}_why")
+        tr(key)
     except KeyError:
-        return ""
+        return False
+    return True
 
 
 def _part(title: str) -> None:
@@ -109,7 +116,7 @@ def _fix(number: int, fix: Fix) -> None:
         _paragraph(fix.why, head) if fix.why.isascii() else click.echo(head + fix.why)
     text = predicted_text(fix.predicted)
     if text:
-        click.echo(f"     {tr('doctor.predicted')} {text}")
+        click.echo(f"     {tr('doctor.predicted')}{text}")
 
 
 def _flag(flag: str, value: object) -> str:
@@ -126,13 +133,12 @@ def predicted_text(predicted: Mapping[str, object] | None) -> str:
     """The predicted figures in a line: `KV cache 7.02 → 6.31 GiB, 365,000 tokens, fits`."""
     if not predicted:
         return ""
-    olds = {"gib": predicted.get("was_gib"), "blocks": predicted.get("was_blocks")}
     parts = []
     for name, value in predicted.items():
-        try:
-            parts.append(tr(f"doctor.figure_{name}", value=_value(value, olds.get(name.rsplit("_", 1)[-1]))))
-        except KeyError:
-            continue
+        old = predicted.get(f"was_{name}", predicted.get(f"was_{name.rsplit('_', 1)[-1]}"))
+        key = f"doctor.figure_{name}"
+        if value is not None and value != old and known(key):
+            parts.append(tr(key, value=_value(value, old)))
     if isinstance(predicted.get("fits"), bool):
         parts.append(tr("doctor.fits" if predicted["fits"] else "doctor.fits_not"))
     return ", ".join(parts)
@@ -142,4 +148,5 @@ def _value(value: object, old: object) -> str:
     text = f"{value:,}" if isinstance(value, int) else f"{value:.2f}" if isinstance(value, float) else str(value)
     if not isinstance(old, (int, float)):
         return text
-    return tr("doctor.figure_was", old=f"{old:,}" if isinstance(old, int) else f"{old:.2f}", new=text)
+    before = f"{old:,}" if isinstance(old, int) else f"{old:.2f}"
+    return tr("doctor.figure_was", old=before, new=text)

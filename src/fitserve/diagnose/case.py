@@ -121,7 +121,9 @@ class Case:
 
     @cached_property
     def tp(self) -> int:
-        return int(self.number("--tensor-parallel-size") or 1)
+        """Ranks: as stated, else as many as the log shows."""
+        stated = self.number("--tensor-parallel-size") or self.figure("world_size")
+        return int(stated or (2 if self.hits("several_ranks") else 1))
 
     @cached_property
     def utilization(self) -> float:

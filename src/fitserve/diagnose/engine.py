@@ -111,7 +111,16 @@ def _at_peace(findings: list[Finding]) -> list[Finding]:
 
 
 def _weighed(case: Case, finding: Finding, predictor: Predictor) -> Finding:
-    return replace(finding, fixes=tuple(_predicted(case, fix, predictor) for fix in finding.fixes))
+    fixes = [_predicted(case, fix, predictor) for fix in finding.fixes]
+    verdicts = {_fits(fix) for fix in fixes}
+    if True in verdicts:  # what the plan says won't do is left out where something else will
+        fixes = [fix for fix in fixes if _fits(fix) is not False]
+    return replace(finding, fixes=tuple(fixes))
+
+
+def _fits(fix: Fix) -> object:
+    """The plan's verdict on a fix, None where the plan said nothing."""
+    return fix.predicted.get("fits") if fix.predicted and fix.predicted.get("basis") == "plan" else None
 
 
 def _predicted(case: Case, fix: Fix, predictor: Predictor) -> Fix:

@@ -22,7 +22,7 @@ def make(flags: dict[str, object], key: str, predicted: dict[str, object] | None
 def weighed(flags: dict[str, object], key: str, predicted: dict[str, object] | None, **values: object) -> Fix:
     """A change for memory; where nothing could be predicted, the reason stands in its `why`."""
     why = tr(f"fixes.{key}", None, **values)
-    return Fix(flags, why=why if predicted else f"{why} {tr('fixes.not_predicted')}", predicted=predicted)
+    return Fix(flags, why=why if predicted else f"{why}{tr('fixes.not_predicted')}", predicted=predicted)
 
 
 def step(key: str, **values: object) -> Fix:

@@ -136,6 +136,7 @@ FIGURES = [
         "max_num_batched_tokens",
         r"Chunked prefill is enabled with max_num_batched_tokens=(\d{1,9})",
     ),
+    pattern("world_size", "world", r"rank \d{1,5} in world size (\d{1,5})"),
     pattern("nccl_version", "nccl", r"vLLM is using nccl==([\d.]{1,20})"),
     pattern("attention_backend", "attention", r"^Using (\w{1,40}) attention backend out of"),
     pattern(
