@@ -16,25 +16,25 @@ HEADROOM_GIB = 0.3  # kept free beyond what was asked for: allocations that foll
 
 def make(flags: dict[str, object], key: str, predicted: dict[str, object] | None = None, **values: object) -> Fix:
     """A change of flags whose effect on memory is not the point."""
-    return Fix(flags, why=tr(f"fixes.{key}", None, **values), predicted=predicted)
+    return Fix(flags, why=tr(f"fixes.{key}", **values), predicted=predicted)
 
 
 def weighed(flags: dict[str, object], key: str, predicted: dict[str, object] | None, **values: object) -> Fix:
     """A change for memory; where nothing could be predicted, the reason stands in its `why`."""
-    why = tr(f"fixes.{key}", None, **values)
+    why = tr(f"fixes.{key}", **values)
     return Fix(flags, why=why if predicted else f"{why}{tr('fixes.not_predicted')}", predicted=predicted)
 
 
 def step(key: str, **values: object) -> Fix:
     """An action that no flag expresses."""
-    return Fix(why=tr(f"fixes.{key}", None, **values))
+    return Fix(why=tr(f"fixes.{key}", **values))
 
 
 def drop(case: Case, flag: str, key: str, **values: object) -> Fix | None:
     """Take a flag away, where it was given."""
     if case.settings.get(flag) in (None, False):
         return None
-    return Fix({flag: None}, why=tr(f"fixes.{key}", None, **values))
+    return Fix({flag: None}, why=tr(f"fixes.{key}", **values))
 
 
 def environment(key: str, **variables: str) -> Fix:

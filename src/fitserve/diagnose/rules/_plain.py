@@ -28,7 +28,7 @@ def finding(
     """A finding whose summary is `causes.<key or cause>`; a remark alone never gives more than medium confidence."""
     if all(isinstance(hit, Hit) and hit.level == "NOTE" for hit in seen) and confidence is Confidence.HIGH:
         confidence = Confidence.MEDIUM
-    summary = tr(f"causes.{key or cause}", None, **values)
+    summary = tr(f"causes.{key or cause}", **values)
     kept = tuple(fix for fix in fixes if fix)
     return Finding(cause, severity, confidence, stage, summary, case.evidence(*seen, figures=figures), kept)
 
