@@ -108,6 +108,18 @@ def test_a_broken_range_goes_on_where_it_stopped(twin: Twin) -> None:
     assert [line.rpartition("=")[2] for line in twin.asked] == ["8-1007", "508-1007"]
 
 
+def test_the_next_run_goes_on_where_this_one_stopped(twin: Twin) -> None:
+    second = "model-00002-of-00002.safetensors"
+    whole = twin.files.pop(second)
+    twin.files[second] = Blob(whole.head[:8] + b"spoilt", whole.size)
+    with pytest.raises(FitserveError):
+        read_hub(REF, web=web(twin))
+    twin.files[second] = whole
+    twin.asked.clear()
+    assert len(read_hub(REF, web=web(twin)).tensors) == 104
+    assert not any("model-00001" in line for line in twin.asked)
+
+
 def test_a_server_without_ranges_still_works(twin: Twin) -> None:
     twin.moods = ["", "", "no_range", "no_range", "no_range", "no_range"]
     assert len(read_hub(REF, web=web(twin)).tensors) == 104
@@ -160,6 +172,20 @@ def test_no_address(url: str) -> None:
     with pytest.raises(FitserveError) as caught:
         HubWeb(url)
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("proxy", ["socks9://127.0.0.1:1", "http://["])
+def test_a_proxy_that_can_not_be(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(FitserveError) as caught:
+        HubWeb("http://example.org")
+    assert caught.value.exit_code == 2
+
+
+def test_a_password_in_the_address_is_not_shown() -> None:
+    with pytest.raises(FitserveError) as caught:
+        read_hub(REF, web=HubWeb("http://user:hunter2@127.0.0.1:9", clock=Hurried()))
+    assert "hunter2" not in f"{caught.value.message} {caught.value.evidence} {caught.value.hint}"
 
 
 def test_a_header_of_2_to_the_60_bytes(twin: Twin) -> None:

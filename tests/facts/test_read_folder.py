@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,24 @@ def test_a_file_and_a_name_that_is_nothing(tmp_path: Path) -> None:
             read_model(source)
         assert caught.value.exit_code == 3
     assert caught.value.hint == "fitserve inspect qwen3.5-35b-a3b-awq-4bit"
+
+
+@pytest.mark.parametrize("source", ["", "   ", "x" * 5000, "x\0y", "/", "~nobody/model", ".."])
+def test_odd_sources_get_a_sentence(source: str) -> None:
+    with pytest.raises(FitserveError) as caught:
+        read_model(source)
+    assert caught.value.exit_code == 3
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, TINY, {})
+    os.mkfifo(folder / "model.safetensors")
+    assert "regular file" in survey_model(folder).problems[0]
+
+
+def test_names_that_no_terminal_can_show(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / os.fsdecode(b"m\xff\x1b[31m"), TINY, {"model.safetensors": ONE})
+    assert read_model(folder).name.isprintable()
 
 
 VALUES = st.one_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from fitserve.facts.config import printable
 from fitserve.facts.model import LayerKind, ModelFacts
 from fitserve.facts.summary import GroupSummary, left_in_sixteen_bit
 from fitserve.facts.weights import ModuleGroup
@@ -15,7 +16,7 @@ def model_document(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> dict[st
         "schema_version": 1,
         "kind": "model",
         "name": facts.name,
-        "source": facts.source,
+        "source": printable(facts.source),
         "architecture": facts.architecture or None,
         "model_type": facts.model_type or None,
         "dtype": facts.dtype or None,

@@ -11,6 +11,7 @@ from rich.table import Table
 from fitserve.chat.clean import strip_control
 from fitserve.cli.inspect_console import answer_console
 from fitserve.cli.inspect_document import integrity_state
+from fitserve.facts.config import printable
 from fitserve.facts.model import LayerKind, ModelFacts, QuantFormat, QuantGroup, Quantization, Vision
 from fitserve.facts.summary import GroupSummary, left_in_sixteen_bit
 from fitserve.text import tr
@@ -47,7 +48,7 @@ def _facts_table(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> Table:
 
 def _lines(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> Iterator[tuple[str, str]]:
     """The facts that there are, each as a line; what is not known has no line, except the layers."""
-    yield "source", facts.source
+    yield "source", printable(facts.source)
     yield "layers", _layers(facts)
     if facts.attention:
         yield "attention", _attention(facts)

@@ -44,7 +44,7 @@ def _read(web: HubWeb, ref: HubRef, progress: Progress | None) -> ModelFacts:
     headers, problems = _headers(web, ref, files, progress)
     tensors = tuple(tensor for header in headers for tensor in header.tensors)
     facts = describe(config, tensors, read_quantization(config, side), name=ref.id, source=str(ref), extras=extras)
-    facts = replace(facts, notes=(tr("hub.note", ref=ref, host=web.base_url),))
+    facts = replace(facts, notes=(tr("hub.note", ref=ref, host=web.host),))
     return with_judgement(facts, tuple(files), problems)
 
 

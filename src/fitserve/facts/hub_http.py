@@ -40,21 +40,27 @@ class HubWeb:
     allowed_s: float = ALLOWED_S
     stall_s: float = STALL_S
     received_bytes: int = 0
+    host: str = field(init=False, default="")  # for sentences: an address may carry a password
 
     def __post_init__(self) -> None:
         import httpx2
 
         parts = urlsplit(self.base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise SettingsError(tr("hub.bad_endpoint", url=self.base_url), hint="HF_ENDPOINT=https://huggingface.co")
+            raise SettingsError(
+                tr("hub.bad_endpoint", url=self.base_url[:80]), hint="HF_ENDPOINT=https://huggingface.co"
+            )
         self.base_url = self.base_url.rstrip("/")
-        self._host = parts.hostname
+        self.host = parts.hostname
         self._deadline = self.clock.monotonic() + self.allowed_s
         self._lock = threading.Lock()
         headers = {"User-Agent": "fitserve", "Accept-Encoding": "identity"}
         if self.token and (parts.scheme == "https" or parts.hostname in ("127.0.0.1", "localhost", "::1")):
             headers["Authorization"] = f"Bearer {self.token}"  # never over plain HTTP; httpx drops it on another host
-        self._client = httpx2.Client(headers=headers, follow_redirects=True, timeout=self.stall_s)
+        try:
+            self._client = httpx2.Client(headers=headers, follow_redirects=True, timeout=self.stall_s)
+        except (ImportError, OSError, ValueError, httpx2.InvalidURL) as error:  # proxies and certificates from outside
+            raise SettingsError(tr("hub.bad_environment", host=self.host), evidence=_what(error)) from error
 
     def close(self) -> None:
         """End the connections; a thread that reads one fails at once."""
@@ -100,13 +106,13 @@ class HubWeb:
                 skip = 0 if response.status_code == 206 else start + len(got)
                 self._collect(response, got, skip if length is not None else 0, limit, whole=length is None)
         except httpx2.TimeoutException as error:
-            raise _TryAgainError(TimedOut(tr("hub.silent", host=self._host), evidence=_what(error)), 0.5) from error
+            raise _TryAgainError(TimedOut(tr("hub.silent", host=self.host), evidence=_what(error)), 0.5) from error
         except httpx2.TransportError as error:
             raise _TryAgainError(self._unreachable(error), 0.5) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, RuntimeError) as error:  # RuntimeError: closed by another thread
             raise self._unreachable(error) from error
         if length is not None and len(got) < length:
-            cut = OperationFailed(tr("hub.cut_off", host=self._host, path=path), code="hub_unreachable")
+            cut = OperationFailed(tr("hub.cut_off", host=self.host, path=path), code="hub_unreachable")
             raise _TryAgainError(cut, 0.5)
 
     def _collect(self, response: httpx2.Response, got: bytearray, skip: int, limit: int, *, whole: bool) -> None:
@@ -119,7 +125,7 @@ class HubWeb:
             if len(got) >= limit:
                 break
         if whole and len(got) > limit:
-            raise OperationFailed(tr("hub.too_large", host=self._host, limit=limit), code="hub_failed")
+            raise OperationFailed(tr("hub.too_large", host=self.host, limit=limit), code="hub_failed")
         del got[limit:]
 
     def _judge(self, response: httpx2.Response, path: str) -> None:
@@ -128,30 +134,30 @@ class HubWeb:
         evidence = " ".join(filter(None, (f"HTTP {status}", response.headers.get("x-error-code", ""), path)))
         if status in (429, 500, 502, 503, 504):
             key, code = ("hub.busy", "hub_rate_limited") if status == 429 else ("hub.failed", "hub_failed")
-            failure = OperationFailed(tr(key, host=self._host, status=status), code=code, evidence=evidence)
+            failure = OperationFailed(tr(key, host=self.host, status=status), code=code, evidence=evidence)
             raise _TryAgainError(failure, _retry_after(response.headers.get("retry-after", "")))
         if status in (401, 403):
-            denied = tr("hub.denied", host=self._host)
+            denied = tr("hub.denied", host=self.host)
             raise OperationFailed(denied, code="hub_denied", evidence=evidence, hint="HF_TOKEN=…")
         if status == 404:
-            raise NotFound(tr("hub.not_found", host=self._host), code="hub_not_found", evidence=evidence)
+            raise NotFound(tr("hub.not_found", host=self.host), code="hub_not_found", evidence=evidence)
         if status not in (200, 206):
-            failed = tr("hub.failed", host=self._host, status=status)
+            failed = tr("hub.failed", host=self.host, status=status)
             raise OperationFailed(failed, code="hub_failed", evidence=evidence)
         if response.headers.get("content-type", "").startswith("text/html"):
-            raise OperationFailed(tr("hub.html", host=self._host), code="hub_html", evidence=evidence)
+            raise OperationFailed(tr("hub.html", host=self.host), code="hub_html", evidence=evidence)
 
     def _hurry(self) -> None:
         if self.clock.monotonic() > self._deadline:
-            raise TimedOut(tr("hub.slow", host=self._host, seconds=int(self.allowed_s)), code="hub_slow")
+            raise TimedOut(tr("hub.slow", host=self.host, seconds=int(self.allowed_s)), code="hub_slow")
 
     def _wait(self, seconds: float) -> None:
         if self.clock.monotonic() + seconds > self._deadline:
-            raise TimedOut(tr("hub.slow", host=self._host, seconds=int(self.allowed_s)), code="hub_slow")
+            raise TimedOut(tr("hub.slow", host=self.host, seconds=int(self.allowed_s)), code="hub_slow")
         self.clock.sleep(seconds)
 
     def _unreachable(self, error: Exception) -> FitserveError:
-        message = tr("hub.unreachable", host=self._host)
+        message = tr("hub.unreachable", host=self.host)
         return OperationFailed(message, code="hub_unreachable", evidence=_what(error), hint=tr("hub.unreachable_hint"))
 
 

@@ -58,7 +58,7 @@ def file_path(ref: HubRef, name: str) -> str:
 def _answer(web: HubWeb, path: str) -> bytes:
     content = web.get(path, limit=_LIST_LIMIT_BYTES)
     if content.lstrip()[:1] == b"<":
-        raise OperationFailed(tr("hub.html", host=web.base_url), code="hub_html", evidence=path)
+        raise OperationFailed(tr("hub.html", host=web.host), code="hub_html", evidence=path)
     return content
 
 

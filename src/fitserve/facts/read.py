@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fitserve.errors import FitserveError, NotFound, OperationFailed
-from fitserve.facts.config import read_json
+from fitserve.facts.config import broken, printable, read_json
 from fitserve.facts.folder import read_weights
 from fitserve.facts.hub_cache import find_snapshot
 from fitserve.facts.hub_ref import HubRef, is_on, parse_ref
@@ -42,16 +43,17 @@ def read_model(source: str | Path, progress: Progress | None = None) -> ModelFac
 def survey_model(source: str | Path, progress: Progress | None = None) -> ModelFacts:
     """The facts as far as they can be read; what is damaged is in `problems`. Raises as read_model for the rest."""
     path = Path(source).expanduser()
-    if path.is_dir():
+    text = str(source).strip()
+    there = bool(text) and os.path.exists(path)  # noqa: PTH110 - Path.exists fails on a name that is too long
+    if there and path.is_dir():
         return _read_folder(path)
-    text = str(source)
-    ref = None if path.exists() or isinstance(source, Path) else parse_ref(text)
-    if ref is not None:
-        return _from_hub(ref, progress)
-    known = None if path.exists() else find_known(text)
-    if known is not None:
-        return read_known(known)
-    raise _no_model(text, path)
+    if not there and isinstance(source, str):
+        ref, known = parse_ref(text), find_known(text)
+        if ref is not None:
+            return _from_hub(ref, progress)
+        if known is not None:
+            return read_known(known)
+    raise _no_model(text, path if there else None)
 
 
 def _from_hub(ref: HubRef, progress: Progress | None) -> ModelFacts:
@@ -78,7 +80,14 @@ def _from_hub(ref: HubRef, progress: Progress | None) -> ModelFacts:
 
 
 def _read_folder(folder: Path) -> ModelFacts:
-    name = folder.resolve().name
+    try:
+        return _folder_facts(folder)
+    except OSError as error:
+        raise broken("facts.unreadable", str(folder), reason=error.strerror or str(error)) from error
+
+
+def _folder_facts(folder: Path) -> ModelFacts:
+    name = printable(folder.resolve().name)
     if not (folder / "config.json").is_file():
         return _without_config(folder, name)
     config = read_json(folder / "config.json")
@@ -105,14 +114,15 @@ def _without_config(folder: Path, name: str) -> ModelFacts:
         raise NotFound(tr("facts.empty_folder", folder=folder), hint=hint)
     if any(file.endswith(".safetensors") for file in files):
         raise NotFound(tr("facts.no_config", folder=folder), code="broken_model", hint=hint)
-    shown = ", ".join(files[:3]) + (" …" if len(files) > 3 else "")
+    shown = printable(", ".join(files[:3])) + (" …" if len(files) > 3 else "")
     raise NotFound(tr("facts.not_a_model", folder=folder), evidence=shown, hint=hint)
 
 
-def _no_model(source: str, path: Path) -> FitserveError:
-    if path.exists():
-        return NotFound(tr("facts.not_a_folder", path=path), hint=f"fitserve inspect {path.parent}")
+def _no_model(source: str, path: Path | None) -> FitserveError:
+    """`path` is what is there in place of a folder."""
+    if path is not None:
+        return NotFound(tr("facts.not_a_folder", path=printable(str(path))), hint=f"fitserve inspect {path.parent}")
     near = near_known(source)
     also = tr("facts.did_you_mean", names=", ".join(near)) if near else ""
     hint = f"fitserve inspect {near[0] if near else 'demo'}"
-    return NotFound(tr("facts.no_model", source=source, also=also), hint=hint)
+    return NotFound(tr("facts.no_model", source=printable(source), also=also), hint=hint)

@@ -7,6 +7,7 @@ https://github.com/huggingface/safetensors (README, "Format"); its own cap of 10
 from __future__ import annotations
 
 import math
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import msgspec
 
 from fitserve.facts.config import broken
 from fitserve.facts.model import Tensor
+from fitserve.text import tr
 
 LENGTH_BYTES = 8
 HEADER_LIMIT_BYTES = 100_000_000
@@ -51,7 +53,10 @@ class Header:
 def read_header(path: Path) -> Header:
     """The header of a file, its size held against what the header states. Raises OperationFailed (broken_model)."""
     try:
-        size = path.stat().st_size
+        state = path.stat()
+        size = state.st_size
+        if not stat.S_ISREG(state.st_mode):  # opening a pipe would wait for ever
+            raise broken("facts.unreadable", path.name, reason=tr("facts.not_a_file"))
         with path.open("rb") as file:
             length = header_length(file.read(LENGTH_BYTES), path.name, size)
             content = file.read(length)

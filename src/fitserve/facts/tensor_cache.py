@@ -57,4 +57,4 @@ def store_tensors(folder: Path, stamp: Stamp, tensors: tuple[Tensor, ...]) -> No
 
 
 def _path(folder: Path) -> Path:
-    return cache_dir() / "tensors" / hashlib.sha256(str(folder.resolve()).encode()).hexdigest()
+    return cache_dir() / "tensors" / hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()
