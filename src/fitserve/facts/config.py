@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fitserve.errors import FitserveError, OperationFailed
 from fitserve.text import tr
@@ -39,8 +40,8 @@ def parse_json(content: bytes, name: str) -> dict[str, object]:
 
 def broken(key: str, shard: str, **values: object) -> FitserveError:
     """A checkpoint that contradicts itself or can't be read, named by its file."""
-    shown = {name: printable(value) if isinstance(value, str) else value for name, value in values.items()}
-    return OperationFailed(tr(key, None, shard=printable(shard), **shown), code="broken_model")
+    shown: dict[str, Any] = {n: printable(value) if isinstance(value, str) else value for n, value in values.items()}
+    return OperationFailed(tr(key, shard=printable(shard), **shown), code="broken_model")
 
 
 def printable(text: str, limit: int = 200) -> str:
