@@ -174,9 +174,8 @@ def test_no_address(url: str) -> None:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("proxy", ["socks9://127.0.0.1:1", "http://["])
-def test_a_proxy_that_can_not_be(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
-    monkeypatch.setenv("HTTP_PROXY", proxy)
+def test_a_proxy_that_can_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "socks9://127.0.0.1:1")
     with pytest.raises(FitserveError) as caught:
         HubWeb("http://example.org")
     assert caught.value.exit_code == 2
