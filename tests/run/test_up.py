@@ -168,6 +168,7 @@ def test_a_broken_model(say: Say, model: Path, home: Path) -> None:
 def test_a_machine_that_is_too_small(say: Say, model: Path, home: Path) -> None:
     up = say("up", model, "--kv-cache-space", "90000")
     assert up.returncode == 4
+    assert "90000" in up.stdout  # the plan is printed all the same
     assert "Next: fitserve plan" in up.stderr
     assert nothing_runs(home)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from fitserve.cli.plan_options import plan_options
 from fitserve.cli.up_target import read_wishes
 from fitserve.errors import SettingsError
 from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from fitserve.plan.plan import Plan
 
 _NOT_FOR_UP = ("gpus", "engine_version")  # an `up` takes what is really there
 
@@ -65,7 +68,19 @@ def command(
     wishes = read_wishes(ctx, model, name)
     refuse_open(wishes.host, os.environ, insecure)
     with screen(as_json) as shown:
-        result = Start(wishes, Control(), shown, timeout if wait else 0.0, yes).run()
+        start = Start(wishes, Control(), shown, timeout if wait else 0.0, yes, _hidden if as_json else _shown)
+        result = start.run()
     tell(result, as_json, lambda document: click.echo(json.dumps(document, ensure_ascii=False)))
     if result.page_problem:
         ctx.exit(5)
+
+
+def _shown(plan: Plan) -> None:
+    """A plan that does not fit is printed all the same."""
+    from fitserve.cli.plan_screen import show_plan
+
+    show_plan(plan)
+
+
+def _hidden(_: Plan) -> None:
+    """The one JSON document is the error."""

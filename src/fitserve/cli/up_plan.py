@@ -33,8 +33,13 @@ class Draft:
     notices: tuple[str, ...] = ()
 
 
-def drafted(wishes: Wishes, pick: Callable[[], EngineFacts], taken: set[int]) -> Draft:
-    """Plan it. Raises ToolMissing, NotFound, OperationFailed, SettingsError, DoesNotFit, ProblemsFound."""
+def drafted(
+    wishes: Wishes, pick: Callable[[], EngineFacts], taken: set[int], refused: Callable[[Plan], None] = lambda _: None
+) -> Draft:
+    """Plan it; `refused` is shown a plan that does not fit.
+
+    Raises ToolMissing, NotFound, OperationFailed, SettingsError, DoesNotFit, ProblemsFound.
+    """
     from fitserve.facts.read import read_model
     from fitserve.facts.read_host import read_host
     from fitserve.plan.make import make_plan
@@ -45,6 +50,8 @@ def drafted(wishes: Wishes, pick: Callable[[], EngineFacts], taken: set[int]) ->
     port, notice = chosen_port(wishes.host, wishes.port, API_PORT, taken, "run.port_moved")
     request = _request(wishes, port)
     plan = make_plan(request, model, engine, read_host(), _gpus(engine))
+    if not plan.fits:
+        refused(plan)
     refuse_bad(plan, wishes)
     return Draft(plan, request, wishes, (notice,) if notice else ())
 
@@ -72,6 +79,9 @@ def frozen(draft: Draft, page_port: int | None) -> Deployment:
     plan, wishes = draft.plan, draft.wishes
     engine = plan.engine
     started = launch(plan.command, plan.env, engine)
+    env = engine_env(os.environ, started.env)
+    if draft.request.host not in LOOPBACK and (key := api_key(os.environ)):
+        env["VLLM_API_KEY"] = key
     return Deployment(
         name=wishes.name,
         model=plan.model.source,
@@ -79,7 +89,7 @@ def frozen(draft: Draft, page_port: int | None) -> Deployment:
         host=draft.request.host,
         port=draft.request.port,
         argv=started.argv,
-        env=engine_env(os.environ, started.env),
+        env=env,
         engine=f"{engine.name} {engine.version or '?'}",
         plan=plan_document(plan),
         page_port=page_port,
@@ -120,10 +130,15 @@ def chosen_port(host: str, asked: int | None, first: int, taken: set[int], moved
 
 def refuse_open(host: str, environ: Mapping[str, str], insecure: bool) -> None:
     """A service that others can reach needs a key. Raises SettingsError."""
-    if host in LOOPBACK or insecure or environ.get("VLLM_API_KEY"):
+    if host in LOOPBACK or insecure or api_key(environ):
         return
     message = tr("run.public_without_key", host=host)
     raise SettingsError(message, code="public_without_key", hint=tr("run.public_key_hint", host=host))
+
+
+def api_key(environ: Mapping[str, str]) -> str:
+    """The key of a service that listens to more than this machine: the engine's own variable, or fitserve's."""
+    return environ.get("VLLM_API_KEY", "") or environ.get("FITSERVE_API_KEY", "")
 
 
 def _request(wishes: Wishes, port: int) -> PlanRequest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from fitserve.text import current_language, tr
 
 if TYPE_CHECKING:
     from fitserve.cli.up_plan import Draft
+    from fitserve.plan.plan import Plan
     from fitserve.run.control import Control
     from fitserve.run.deployment import Deployment
     from fitserve.run.view import View
@@ -34,6 +35,7 @@ class Start:
     shown: Screen
     timeout_s: float
     yes: bool
+    refused: Callable[[Plan], None] = lambda _: None  # shown a plan that does not fit
 
     def run(self) -> Result:
         """Come to the end of it. Raises FitserveError; then nothing of this start is left."""
@@ -65,7 +67,9 @@ class Start:
     def _draft(self) -> Draft:
         from fitserve.cli.up_plan import drafted, picked
 
-        return drafted(self.wishes, lambda: picked(self.wishes.engine_python, self._offered), taken_ports())
+        return drafted(
+            self.wishes, lambda: picked(self.wishes.engine_python, self._offered), taken_ports(), self.refused
+        )
 
     def _offered(self, missing: ToolMissing) -> bool:
         """Install the engine that the hint names, if the person wants it. Without a terminal only --yes is a yes."""
