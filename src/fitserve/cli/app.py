@@ -22,6 +22,7 @@ VERBS = {  # in the order of a first day; each module has a `command`
     "down": "down",
     "doctor": "doctor",
     "bench": "bench",
+    "compare": "compare",
     "engine": "engine",
 }
 

@@ -266,12 +266,9 @@ async def _cancelled(task: asyncio.Task[object]) -> None:
 def _no_garbage_collection() -> Iterator[None]:
     """A collection stops the loop for tens of milliseconds; what a load allocates is freed by counting alone."""
     enabled = gc.isenabled()
-    gc.collect()
-    gc.freeze()
     gc.disable()
     try:
         yield
     finally:
-        gc.unfreeze()
         if enabled:
             gc.enable()

@@ -1,0 +1,126 @@
+"""A setting's service for a comparison: a deployment of its own, under a name and a port of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fitserve.cli.compare_settings import merged
+from fitserve.errors import NotFound, SettingsError
+from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from fitserve.cli.up_result import Result
+    from fitserve.cli.up_screen import Screen
+    from fitserve.cli.up_target import Wishes
+    from fitserve.measure.compare import Running
+    from fitserve.run.control import Control
+    from fitserve.run.view import View
+
+_SUFFIX = "-compared"
+_NAME_LIMIT = 40
+
+
+@dataclass(frozen=True)
+class DeploymentService:
+    """Starts each setting as `up` would."""
+
+    base: Wishes
+    settings: dict[str, dict[str, Any]]  # label -> options
+    control: Control
+    shown: Screen
+    timeout_s: float
+
+    def start(self, setting: str) -> Running:
+        """From clean to the first right answer. Raises FitserveError."""
+        from fitserve.cli.up_start import Start
+
+        self.stop()
+        values = merged(dict(self.base.values), self.settings[setting])
+        begun = time.monotonic()
+        result = Start(replace(self.base, values=values), self.control, self.shown, self.timeout_s, yes=False).run()
+        return running(result, time.monotonic() - begun)
+
+    def stop(self) -> None:
+        """Stop it and forget it; nothing of a comparison stays in `status`."""
+        from fitserve.run.registry import forget, load
+
+        name = self.base.name
+        if load(name) is None:
+            return
+        with self.control.alone(name):
+            self.control.stop(name)
+        forget(name)
+
+
+def running(result: Result, seconds: float) -> Running:
+    """What a comparison needs to know of a deployment that answers."""
+    from fitserve.chat.endpoint import Endpoint
+    from fitserve.measure.compare import Running
+    from fitserve.measure.results import deployment_table
+
+    deployment, live = result.deployment, result.live
+    key = deployment.env.get("VLLM_API_KEY", "")
+    endpoint = Endpoint(deployment.url, deployment.served_model_name, key)
+    stages = tuple((str(moment.stage), moment.at_s) for moment in live.stages)
+    return Running(endpoint, seconds, stages, deployment_table(deployment, live))
+
+
+def base_wishes(name: str, engine_python: str) -> Wishes:
+    """What NAME (a deployment, `demo`, or a model's folder) is started with, under the comparison's own name.
+
+    Raises NotFound, SettingsError.
+    """
+    from fitserve.cli.up_target import Wishes, target_name
+    from fitserve.run.registry import load
+
+    target, model = target_name(name, "")
+    before = load(target)
+    wishes = before.wishes if before else {}
+    model = model or str(wishes.get("model") or (before.model if before else ""))
+    if not model:
+        raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
+    known = wishes.get("values")
+    values = dict(known) if isinstance(known, dict) else {}
+    values |= {"page": False} | ({"engine_python": engine_python} if engine_python else {})
+    for key in ("port", "page_port", "host"):
+        values.pop(key, None)
+    return Wishes(target[: _NAME_LIMIT - len(_SUFFIX)].rstrip("-._") + _SUFFIX, model, values, {})
+
+
+@contextlib.contextmanager
+def room(control: Control, stop_running: bool) -> Iterator[None]:
+    """Nothing else runs meanwhile. What runs is stopped only when told so, and started again afterwards.
+
+    Raises SettingsError.
+    """
+    from fitserve.run.view import look_at_all
+
+    views = [view for view in look_at_all(control.supervisor) if view.runs]
+    if views and not stop_running:
+        names = ", ".join(view.deployment.name for view in views)
+        raise SettingsError(tr("measure.something_runs", names=names), hint=tr("measure.something_runs_next"))
+    for view in views:
+        click.echo(tr("measure.stopped_for_now", name=view.deployment.name), err=True)
+        with control.alone(view.deployment.name):
+            control.stop(view.deployment.name)
+    try:
+        yield
+    finally:
+        for view in views:
+            _again(control, view)
+
+
+def _again(control: Control, view: View) -> None:
+    from fitserve.text import current_language
+
+    click.echo(tr("measure.started_again", name=view.deployment.name), err=True)
+    with control.alone(view.deployment.name):
+        control.start(view.deployment)
+        if view.page_runs:
+            control.start_page(view.deployment, current_language())
