@@ -4,14 +4,14 @@ from io import BytesIO
 
 import numpy as np
 import torch
-from PIL import Image
-from tokenizers import Tokenizer
-
 from cells import CELL_PX
 from conversations import opening
 from network import Network
+from PIL import Image
 from rows import Row, Writer
 from stream import ROW_STEP, padded, rounded
+from tokenizers import Tokenizer
+
 from fitserve.demo.sample import Sample
 
 LONGEST = 24

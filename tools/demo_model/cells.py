@@ -22,7 +22,9 @@ def labels(scene: Scene, columns: int, rows: int) -> list[tuple[int, int, int, i
         middle = min(int(y), rows - 1) * columns + min(int(x), columns - 1)
         label = _label(thing) if isinstance(thing, Item) else (0, len(SHAPES) + 1, thing.value + 1)
         for row in range(max(0, math.ceil(y - half * 0.8 - 0.5)), min(rows, math.floor(y + half * 0.8 + 0.5))):
-            for column in range(max(0, math.ceil(x - half * 0.8 - 0.5)), min(columns, math.floor(x + half * 0.8 + 0.5))):
+            for column in range(
+                max(0, math.ceil(x - half * 0.8 - 0.5)), min(columns, math.floor(x + half * 0.8 + 0.5))
+            ):
                 found[row * columns + column] = (*label, found[row * columns + column][3], math.log(half * 2))
         found[middle] = (*label, 1, math.log(half * 2))
     return found

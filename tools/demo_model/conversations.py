@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from random import Random
 
+import manners
+
 from fitserve.demo.phrasings import HELD_OUT, KINDS, Kind
 from fitserve.demo.questions import Question, ask
 from fitserve.demo.words import LANGUAGES
 from fitserve.demo.world import Scene
-
-import manners
 
 WEIGHTS: dict[Kind, int] = {
     "colour": 20, "place": 20, "count": 15, "count_kind": 22, "bigger": 14, "digit": 12, "outside": 8,

@@ -49,9 +49,14 @@ def _share(pairs: list[tuple[int, int]]) -> str:
     return f"{right / asked:.1%} ({right}/{asked})" if asked else "–"
 
 
+def mistakes(samples: Iterable[Sample], answers: Iterable[str]) -> str:
+    """A line for each wrong answer: seed, question, right answer, what was said."""
+    pairs = zip(samples, answers, strict=True)
+    wrong = [(paper.seed, paper.question, answer) for paper, answer in pairs if not paper.is_right(answer)]
+    return "".join(f"{seed} {question.text} | {question.answer} | {answer}\n" for seed, question, answer in wrong)
+
+
 def share(counts: Tally, language: str | None = None, seen: bool | None = None) -> float:
     """The share of right answers, of one language or phrasing where given."""
-    chosen = [
-        pair for key, pair in counts.items() if language in (None, key[1]) and seen in (None, key[2])
-    ]
+    chosen = [pair for key, pair in counts.items() if language in (None, key[1]) and seen in (None, key[2])]
     return sum(right for right, _ in chosen) / max(1, sum(asked for _, asked in chosen))

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors.torch import save_file
-from tokenizers import Tokenizer
-
 import tokens
+import torch
 from network import Network
 from quantized import packed
+from safetensors.torch import save_file
 from shape import config
+from tokenizers import Tokenizer
+
 from fitserve.demo.world import SIDE_PX
 
 PIXELS = (SIDE_PX[0] ** 2, SIDE_PX[1] ** 2)
@@ -62,4 +62,4 @@ def _preprocessor(kind: str) -> dict[str, Any]:
 
 
 def _json(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

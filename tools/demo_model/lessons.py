@@ -1,12 +1,12 @@
 """One training step: the tower's lesson alone, or the whole model's with the tower's beside it."""
 
 import torch
-from torch import Tensor
-from torch.nn import functional
-
 from cells import CellHeads
 from network import Network
 from stream import Batch
+from torch import Tensor
+from torch.nn import functional
+
 from fitserve.demo.phrasings import KINDS
 
 CELLS_BESIDE = 0.2  # weight of the tower's lesson in the whole model's

@@ -8,13 +8,20 @@ from fitserve.demo.words import Language
 OPENINGS: dict[Language, tuple[str, ...]] = {
     "en": ("Please answer: ", "Hi! ", "Hello. ", "In this picture, ", "Look at the picture. ", "Can you see it? ",
            "Tell me, ", "So, ", "Question: ", "Now, ", "Please look. "),
-    "zh": ("请问", "请问，", "你好，", "请看图，", "看图回答：", "你好！", "那么，", "问题：", "告诉我，", "在这张图里，"),
+    "zh": ("请问", "请问，", "你好，", "请看图，", "看图回答：", "你好！", "那么，", "问题：",
+           "告诉我，", "在这张图里，"),
 }  # fmt: skip
 CLOSINGS: dict[Language, tuple[str, ...]] = {
     "en": (" Please.", " Thanks.", " Thank you!", " Answer in one sentence.", " Please answer shortly.", " Look well."),
     "zh": ("谢谢。", "谢谢！", "请用一句话回答。", "请回答。", "请仔细看。", "拜托了。"),
 }
-_SPELLINGS = (("colour", "color"), ("centre", "center"), ("centre", "middle"), ("bigger", "larger"), ("What is", "What's"))
+_SPELLINGS = (
+    ("colour", "color"),
+    ("centre", "center"),
+    ("centre", "middle"),
+    ("bigger", "larger"),
+    ("What is", "What's"),
+)
 
 
 def dressed(text: str, language: Language, rng: Random) -> str:
@@ -41,15 +48,19 @@ def _small(text: str) -> str:
 STRANGE: dict[Language, tuple[str, ...]] = {
     "en": (
         "What colour is the {noun}?", "How many {noun}s are there?", "Is there a {noun} in the picture?",
-        "What does the {noun} think?", "Why is the {noun} here?", "Can you draw a {noun}?", "When was the {noun} built?",
+        "What does the {noun} think?", "Why is the {noun} here?",
+        "Can you draw a {noun}?", "When was the {noun} built?",
         "Write a poem about the {noun}.", "How much does the {noun} cost?", "What is the weather like?",
         "What time is it?", "Who are you?", "Where was this picture taken?", "Who painted this?", "Tell me a joke.",
         "What is the capital of France?", "Which is bigger, the {noun} or the cup?", "Who is the man in the picture?",
     ),
     "zh": (
-        "{noun}是什么颜色？", "图中有几个{noun}？", "图里有{noun}吗？", "{noun}在想什么？", "为什么{noun}在这里？",
-        "请画一个{noun}。", "{noun}是什么时候建的？", "写一首关于{noun}的诗。", "{noun}多少钱？", "天气怎么样？", "现在几点了？",
-        "你是谁？", "这张图是在哪里拍的？", "这是谁画的？", "讲一个笑话。", "法国的首都是哪里？", "{noun}和杯子哪个更大？", "图里的男人是谁？",
+        "{noun}是什么颜色？", "图中有几个{noun}？",
+        "图里有{noun}吗？", "{noun}在想什么？", "为什么{noun}在这里？",
+        "请画一个{noun}。", "{noun}是什么时候建的？", "写一首关于{noun}的诗。",
+        "{noun}多少钱？", "天气怎么样？", "现在几点了？",
+        "你是谁？", "这张图是在哪里拍的？", "这是谁画的？",
+        "讲一个笑话。", "法国的首都是哪里？", "{noun}和杯子哪个更大？", "图里的男人是谁？",
     ),
 }  # fmt: skip
 

@@ -1,11 +1,10 @@
 """The two token mixers of Qwen3.5: gated delta net and gated full attention."""
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
-
 from quantized import Int4Linear
 from shape import TextShape
+from torch import Tensor, nn
+from torch.nn import functional
 from tower import turned
 
 CHUNK = 64
@@ -59,8 +58,8 @@ def _unit(x: Tensor) -> Tensor:
 def delta_rule(query: Tensor, key: Tensor, value: Tensor, decay: Tensor, beta: Tensor) -> Tensor:
     """The gated delta rule in chunks; all [rows, tokens, heads(, size)] in float32. The result is padded to chunks.
 
-    Within a chunk the updates are solved at once: (I + L) x = b with L strictly lower triangular. (Inverting by repeated
-    squaring is quicker and wrong: where a picture's cells look alike, the powers of L drown the result.)
+    Within a chunk the updates are solved at once: (I + L) x = b with L strictly lower triangular. (Inverting by
+    repeated squaring is quicker and wrong: where a picture's cells look alike, the powers of L drown the result.)
     """
     query = query * query.shape[-1] ** -0.5
     query, key, value = (_chunks(part) for part in (query, key, value))

@@ -3,12 +3,11 @@
 from math import log
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
-
 from mixers import FullAttention, GatedDeltaNet, ZeroCentredNorm
 from quantized import Int4Linear
 from shape import Shape, TextShape
+from torch import Tensor, nn
+from torch.nn import functional
 from tower import Tower
 
 EMBEDDING_SCALE = 0.2  # of a fresh token embedding; the tower's last layer is set to speak as loudly

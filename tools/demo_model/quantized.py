@@ -1,10 +1,9 @@
 """Linear layers that are trained as if their weights had four bits already, and the packed form they ship in."""
 
 import torch
+from shape import GROUP_SIZE
 from torch import Tensor, nn
 from torch.nn import functional
-
-from shape import GROUP_SIZE
 
 PER_WORD = 8  # four-bit values in a 32-bit integer
 
@@ -40,6 +39,12 @@ def pack(whole: Tensor) -> Tensor:
     nibbles = (whole.to(torch.int64) + 8).unflatten(1, (-1, PER_WORD))
     words = (nibbles << (4 * torch.arange(PER_WORD, device=whole.device))).sum(-1)
     return torch.where(words >= 1 << 31, words - (1 << 32), words).to(torch.int32)
+
+
+def unpack(words: Tensor) -> Tensor:
+    """The whole numbers of packed words [out, in / 8]."""
+    nibbles = (words.to(torch.int64)[..., None] >> (4 * torch.arange(PER_WORD))) & 15
+    return (nibbles - 8).flatten(1)
 
 
 def packed(name: str, weight: Tensor) -> dict[str, Tensor]:

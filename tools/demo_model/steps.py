@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
-
 from lessons import Figures, precision
 from stream import Batch
+from torch import Tensor, nn
 
 LessonFunction = Callable[[Batch], tuple[Tensor, Figures]]
 

@@ -11,14 +11,14 @@ from random import Random
 
 import numpy as np
 import torch
+from cells import CELL_PX, labels
+from conversations import turn, turn_without_picture
 from PIL import Image
+from rows import Row, Writer
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from cells import CELL_PX, labels
-from conversations import turn, turn_without_picture
-from rows import Row, Writer
 from fitserve.demo.draw import encode, picture
 from fitserve.demo.sample import TRAINING_SEEDS
 from fitserve.demo.world import SIDE_PX, Scene, draw_scene, draw_size

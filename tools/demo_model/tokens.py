@@ -7,14 +7,13 @@ import json
 from pathlib import Path
 from random import Random
 
+import manners
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from fitserve.demo.phrasings import KINDS, NOUNS, PHRASINGS
 from fitserve.demo.questions import ask
 from fitserve.demo.words import LANGUAGES, SAID
 from fitserve.demo.world import draw_scene
-
-import manners
 
 SPECIAL = (
     "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>",
@@ -51,11 +50,13 @@ def build() -> Tokenizer:
     """Train the tokenizer; the same every time."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Split(Regex(r"\p{Han}"), "isolated"),
-        pre_tokenizers.Split(Regex(_WORDS), "isolated"),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-    ])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\p{Han}"), "isolated"),
+            pre_tokenizers.Split(Regex(_WORDS), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(vocab_size=VOCABULARY - len(SPECIAL), initial_alphabet=alphabet, show_progress=False)
@@ -107,5 +108,7 @@ def save(tokenizer: Tokenizer, folder: Path) -> None:
         },
         "chat_template": CHAT_TEMPLATE,
     }
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1, ensure_ascii=False) + "\n")
-    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE)
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps(settings, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE, encoding="utf-8")

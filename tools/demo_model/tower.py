@@ -1,10 +1,9 @@
 """The vision tower as Qwen3.5 has it, for batches of pictures of one size; weights are named as in the checkpoint."""
 
 import torch
+from shape import VisionShape
 from torch import Tensor, nn
 from torch.nn import functional
-
-from shape import VisionShape
 
 
 class Attention(nn.Module):

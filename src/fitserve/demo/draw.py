@@ -83,7 +83,9 @@ def _ground(background: Background, width: int, height: int) -> Image.Image:
         return plain
     if background.kind == "noise":
         return _noisy(plain, background)
-    mask = _gradient(background, width, height) if background.kind == "gradient" else _stripes(background, width, height)
+    mask = (
+        _gradient(background, width, height) if background.kind == "gradient" else _stripes(background, width, height)
+    )
     plain.paste(background.second, (0, 0, width, height), mask)
     return plain
 
@@ -93,7 +95,9 @@ def _noisy(plain: Image.Image, background: Background) -> Image.Image:
     across, down = -(-plain.width // background.grain_px), -(-plain.height // background.grain_px)
     grain = Image.frombytes("L", (across, down), Random(background.seed).randbytes(across * down))
     grain = grain.resize(plain.size).point([level // 5 for level in range(256)])
-    return ImageChops.subtract(ImageChops.add(plain, Image.merge("RGB", [grain] * 3)), Image.new("RGB", plain.size, (26,) * 3))
+    return ImageChops.subtract(
+        ImageChops.add(plain, Image.merge("RGB", [grain] * 3)), Image.new("RGB", plain.size, (26,) * 3)
+    )
 
 
 def _gradient(background: Background, width: int, height: int) -> Image.Image:

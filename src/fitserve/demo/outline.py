@@ -17,7 +17,9 @@ def _arc(x: float, y: float, wide: float, high: float, start: float, end: float,
 def _star() -> Stroke:
     radii = (0.52, 0.22)
     angles = (-pi / 2 + index * pi / 5 for index in range(10))
-    return tuple((radii[index % 2] * cos(angle), radii[index % 2] * sin(angle) + 0.03) for index, angle in enumerate(angles))
+    return tuple(
+        (radii[index % 2] * cos(angle), radii[index % 2] * sin(angle) + 0.03) for index, angle in enumerate(angles)
+    )
 
 
 def _heart() -> Stroke:

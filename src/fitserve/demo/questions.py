@@ -101,7 +101,8 @@ def _absent_shape(scene: Scene, rng: Random) -> _Draft:
 def _place(scene: Scene, rng: Random) -> _Draft | None:
     if rng.random() < ABSENT_CHANCE:
         return _empty_place(scene, rng)
-    item = rng.choice((*scene.items, *([scene.digit] if scene.digit else [])))
+    things: list[Item | Digit] = [*scene.items, *([scene.digit] if scene.digit else [])]
+    item = rng.choice(things)
     if isinstance(item, Digit):
         return _digits_place(item)
     where, colour, shape = (name(word, "zh") for word in (item.place, item.colour, item.shape))

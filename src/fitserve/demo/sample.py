@@ -9,13 +9,13 @@ from PIL import Image
 
 from fitserve.demo.draw import ImageFormat, encode, picture
 from fitserve.demo.judge import is_right
-from fitserve.demo.phrasings import KINDS, Kind
+from fitserve.demo.phrasings import HELD_OUT, KINDS, Kind
 from fitserve.demo.questions import Question, ask
 from fitserve.demo.words import Language
 from fitserve.demo.world import Scene, draw_scene
 
 TRAINING_SEEDS = range(1 << 40, 1 << 41)  # the only ones that training draws from
-_KIND_WEIGHTS: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind != "outside")
+_ANSWERABLE: tuple[Kind, ...] = tuple(kind for kind in KINDS if kind != "outside")
 
 
 @dataclass(frozen=True)
@@ -47,21 +47,18 @@ def model_dir() -> Path:
     return Path(__file__).parent / "model"
 
 
-def sample(
-    seed: int, language: Language = "en", kind: Kind | None = None, phrasing: int | None = None
-) -> Sample:
+def sample(seed: int, language: Language = "en", kind: Kind | None = None, phrasing: int | None = None) -> Sample:
     """The picture and question of a seed.
 
     `kind` None draws one that can be answered from the picture; `phrasing` (0 to 4, 4 was never trained on) None
     draws a trained one. The same arguments give the same sample.
     """
     rng = Random(f"fitserve demo {seed}")
-    kind = kind or rng.choice(_KIND_WEIGHTS)
-    phrasing = rng.randrange(4) if phrasing is None else phrasing
-    while True:
+    wanted = rng.choice(_ANSWERABLE) if kind is None else kind
+    phrasing = rng.randrange(HELD_OUT) if phrasing is None else phrasing
+    question = None
+    while question is None:
         scene = draw_scene(rng)
-        question = ask(scene, kind, language, phrasing, rng)
-        if question:
-            break
+        question = ask(scene, wanted, language, phrasing, rng)
     image_format: ImageFormat = rng.choice(("PNG", "JPEG"))
     return Sample(seed, scene, question, image_format, encode(picture(scene), image_format, rng.randint(75, 95)))
