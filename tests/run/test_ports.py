@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from fitserve.run.ports import holder, is_free, next_free
+from fitserve.run.ports import holder, is_free, listens_alone, next_free
 
 
 def test_a_taken_port_is_seen_and_its_holder_named() -> None:
@@ -18,6 +18,36 @@ def test_a_taken_port_is_seen_and_its_holder_named() -> None:
         assert next_free("127.0.0.1", port) != port
     assert is_free("127.0.0.1", port)
     assert holder(port) == ""
+
+
+def test_a_port_that_is_bound_but_not_yet_listened_on_is_taken() -> None:
+    with socket.socket() as early:  # as vLLM does while it loads
+        early.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        early.bind(("127.0.0.1", 0))
+        port = early.getsockname()[1]
+        assert not is_free("127.0.0.1", port)
+
+
+def test_a_port_whose_connections_still_close_is_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            peer, _ = server.accept()
+            peer.close()  # the side that closes first waits
+            assert client.recv(1) == b""
+    assert is_free("127.0.0.1", port)
+
+
+def test_who_listens(free_port: int) -> None:
+    assert listens_alone("127.0.0.1", free_port, [os.getpid()]) is None
+    with socket.create_server(("127.0.0.1", free_port)):
+        assert listens_alone("127.0.0.1", free_port, [os.getpid()]) is True
+        assert listens_alone("0.0.0.0", free_port, [os.getpid()]) is True
+        assert listens_alone("127.0.0.1", free_port, [1]) is False
+        assert listens_alone("127.0.0.2", free_port, [1]) is None
+        assert listens_alone("::1", free_port, [1]) is None
+    with socket.create_server(("::", free_port), family=socket.AF_INET6):
+        assert listens_alone("127.0.0.1", free_port, [1]) is False
 
 
 def test_what_is_spoken_for_is_passed_over(free_port: int) -> None:

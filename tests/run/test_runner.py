@@ -138,6 +138,19 @@ def test_port_in_use(deploy: Deploy, runner: Start, free_port: int) -> None:
     assert f"(pid {os.getpid()})" in live.detail
 
 
+def test_a_port_that_is_taken_during_the_start_is_not_asked(deploy: Deploy, runner: Start, home: Path) -> None:
+    deployment = deploy(hang_at="load")
+    started = runner(deployment)
+    while len(marked(home)) < 3:
+        time.sleep(0.02)
+    with socket.create_server((deployment.host, deployment.port)):  # a stranger who might even answer
+        assert started.wait() == Exit.GAVE_UP
+    live = read_live("one")
+    assert live.reason == "port_in_use"
+    assert f"(pid {os.getpid()})" in live.detail
+    assert marked(home) == []
+
+
 def test_a_missing_interpreter(deploy: Deploy, runner: Start) -> None:
     deployment = replace(deploy(), argv=("/nowhere/python",))
     save(deployment)

@@ -13,7 +13,7 @@ import click
 from fitserve.cli.up_result import Result
 from fitserve.cli.up_screen import Screen
 from fitserve.cli.up_target import Wishes
-from fitserve.errors import Interrupted, SettingsError, ToolMissing
+from fitserve.errors import Interrupted, OperationFailed, SettingsError, ToolMissing
 from fitserve.run.live import Live, State
 from fitserve.run.view import look, look_at_all
 from fitserve.text import current_language, tr
@@ -39,6 +39,15 @@ class Start:
 
     def run(self) -> Result:
         """Come to the end of it. Raises FitserveError; then nothing of this start is left."""
+        try:
+            return self._run()
+        except OperationFailed as error:
+            if error.code != "port_in_use" or self.wishes.port is not None:
+                raise
+            self.shown.note(tr("run.port_lost"))  # to a stranger, while the engine was loading
+            return self._run()
+
+    def _run(self) -> Result:
         running = self._running()
         if running is not None:
             return self._joined(running)

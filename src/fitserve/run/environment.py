@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from fitserve.run.redact import is_secret
 
 _NEEDED_SECRETS = {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "VLLM_API_KEY", "MODELSCOPE_API_TOKEN"}
-_HARMFUL = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__"}  # of another interpreter
+_HARMFUL = {
+    *("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__"),  # of another interpreter
+    "PYTHONDONTWRITEBYTECODE",  # common in containers; each start would compile some 10,000 files again
+}
 _OURS = ("FITSERVE_", "SUPERVISOR_")
 
 

@@ -8,14 +8,22 @@ from collections.abc import Callable
 
 from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Outcome, Probe, Prober
-from fitserve.run.signals import Event, Health, Probed
+from fitserve.run.signals import Event, Health, PortLost, Probed
 
 
 class Pulse(threading.Thread):
     """Tells `tell` of every probe and every look."""
 
-    def __init__(self, deployment: Deployment, prober: Prober, tell: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        prober: Prober,
+        is_ours: Callable[[], bool | None],
+        tell: Callable[[Event], None],
+    ) -> None:
+        """`is_ours`: whether it is our engine that listens on the port; None while nobody does."""
         super().__init__(name="pulse", daemon=True)
+        self._is_ours = is_ours
         self._deployment, self._prober, self._tell = deployment, prober, tell
         self._ended = threading.Event()
 
@@ -30,7 +38,11 @@ class Pulse(threading.Thread):
 
     def _opened(self) -> bool:
         while not self._ended.wait(self._deployment.policy.knock_every_s):
-            if self._healthy():
+            ours = self._is_ours()
+            if ours is False:
+                self._tell(PortLost())
+                return False
+            if ours and self._healthy():
                 return True
         return False
 

@@ -21,7 +21,7 @@ from fitserve.run.live import Evidence, Live, Reason, State
 from fitserve.run.processes import Identity
 from fitserve.run.pulse import Pulse
 from fitserve.run.release import wait_for_memory
-from fitserve.run.signals import Event, Gone, Health, Probed, Reached, StopAsked
+from fitserve.run.signals import Event, Gone, Health, PortLost, Probed, Reached, StopAsked
 from fitserve.run.sweep import end, engine_members
 from fitserve.stage import Stage
 
@@ -117,7 +117,7 @@ class Runner:
         )
         self._diary.begin(engine.identity)
         drain = Drain(engine.output, self._log, self._read)
-        pulse = Pulse(self._deployment, self._edges.prober, self._events.put)
+        pulse = Pulse(self._deployment, self._edges.prober, lambda: self._listens(engine), self._events.put)
         waiter = threading.Thread(target=lambda: self._events.put(Gone(engine.process.wait())), daemon=True)
         for thread in (drain, waiter, pulse):
             thread.start()
@@ -129,6 +129,11 @@ class Runner:
         stage = self._edges.lines.feed(line)
         if stage is not None and stage.before(Stage.CLIENT):
             self._events.put(Reached(stage))
+
+    def _listens(self, engine: EngineProcess) -> bool | None:
+        """Whether our engine has the port; None while nobody has."""
+        pids = [member.pid for member in engine.members()]
+        return ports.listens_alone(self._deployment.host, self._deployment.port, pids)
 
     # while it runs
 
@@ -145,6 +150,8 @@ class Runner:
                 return self._stopped(running, reason)
             case Gone(code):
                 return self._engine_gone(running, code)
+            case PortLost():
+                return self._port_lost(running)
             case Probed(probe, last):
                 return self._probed(running, probe, last)
             case Reached(stage):
@@ -201,6 +208,13 @@ class Runner:
         self._end_engine(running)
         detail = f"exit {code}" if code >= 0 else f"signal {-code} ({_signal_name(-code)})"
         return self._failed(Reason.ENGINE_DIED, detail)
+
+    def _port_lost(self, running: _Running) -> Exit:
+        """Between our look at the port and the engine's, somebody else took it."""
+        ours = [member.pid for member in running.engine.members()]
+        holder = ports.holder(self._deployment.port, ours)
+        self._end_engine(running)
+        return self._give_up(Reason.PORT_IN_USE, f"{self._deployment.port} {holder}".strip())
 
     def _unproved(self, running: _Running, probe: Probe) -> Exit:
         self._end_engine(running)

@@ -31,6 +31,11 @@ class Gone:
 
 
 @dataclass(frozen=True)
+class PortLost:
+    """Somebody else listens on the engine's port."""
+
+
+@dataclass(frozen=True)
 class Probed:
     """A question was asked."""
 
@@ -45,4 +50,4 @@ class Health:
     good: bool
 
 
-Event = StopAsked | Reached | Gone | Probed | Health
+Event = StopAsked | Reached | Gone | PortLost | Probed | Health
