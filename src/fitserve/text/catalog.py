@@ -33,10 +33,10 @@ def current_language() -> Language:
     return "en"
 
 
-def tr(key: str, /, **values: object) -> str:
+def tr(key: str, language: str | None = None, /, **values: object) -> str:
     """The sentence for `key` ("area.name") with its placeholders filled. Raises KeyError for an unknown key."""
     area, _, name = key.partition(".")
-    sentence = _area(current_language(), area)[name]
+    sentence = _area(language or current_language(), area)[name]
     return sentence.format(**values) if values else sentence
 
 
