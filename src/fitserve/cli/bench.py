@@ -132,7 +132,8 @@ def _preparing(spec: Spec) -> str:
 
 
 def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bool) -> None:
-    from fitserve.cli.bench_screen import load_text, memory_line, remarks, size_text, table, work_text
+    from fitserve.cli.bench_screen import load_text, memory_line, remarks, table, work_text
+    from fitserve.measure.words import size_text
 
     if not benches:
         return

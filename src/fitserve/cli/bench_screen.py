@@ -10,6 +10,7 @@ import click
 
 from fitserve.chat.clean import strip_control
 from fitserve.cli.up_result import padded, width
+from fitserve.measure.words import estimate_text, invalid_text, known, number, size_text
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
@@ -85,11 +86,6 @@ def work_text(work: Workload) -> str:
     )
 
 
-def size_text(size: tuple[int, int]) -> str:
-    """`448x448`."""
-    return f"{size[0]}x{size[1]}"
-
-
 def table(benches: list[Bench]) -> list[str]:
     """Loads as rows."""
     rows = [tuple(tr(f"measure.col_{column}") for column in _COLUMNS), *map(_cells, benches)]
@@ -119,34 +115,18 @@ def spread_text(spread: Spread | None, scale: float) -> str:
     """`12.3 [11.9, 13.0] 18.4`: median, its interval, p95."""
     if spread is None:
         return tr("measure.unknown")
-    low, high = (known(None if end is None else end * scale) for end in (spread.median.low, spread.median.high))
-    return f"{number(spread.median.value * scale)} [{low}, {high}] {number(spread.quantiles['p95'] * scale)}"
-
-
-def number(value: float) -> str:
-    """Three digits that mean something."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-
-
-def known(value: float | None) -> str:
-    """A number, or that it is not known."""
-    return tr("measure.unknown") if value is None or value != value else number(value)
+    return f"{estimate_text(spread.median, scale)} {number(spread.quantiles['p95'] * scale)}"
 
 
 def remarks(bench: Bench, endpoint: Endpoint, judge: bool) -> list[str]:
     """What a reader has to know beside the table, the worst first. `judge`: the model knows the drawn world."""
-    told = [click.style(text, fg="red") for text in invalid_lines(bench)]
+    late_s = bench.figures.late_s
+    told = [click.style(invalid_text(reason, bench.lag_s, late_s), fg="red") for reason in bench.invalid]
     told += [failure_text(failure, bench, endpoint) for failure in bench.figures.failures]
     told += [tr(f"measure.note_{note}", **_values(bench)) for note in bench.notes if note != "server_differs"]
     if bench.judged and judge:
         told.append(tr("measure.right", right=bench.right, judged=bench.judged))
     return told + server_lines(bench.server)
-
-
-def invalid_lines(bench: Bench) -> list[str]:
-    """Why the figures must not be used."""
-    values = {"lag": f"{bench.lag_s * 1000:.0f}", "late": f"{(bench.figures.late_s or 0) * 1000:.0f}"}
-    return [tr(f"measure.invalid_{reason}", **values) for reason in bench.invalid]
 
 
 def failure_text(failure: Failure, bench: Bench, endpoint: Endpoint) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fitserve.cli.bench_options import parse_body, parse_bounds, work_options, workload
+from fitserve.cli.target import DEMO
 from fitserve.errors import Interrupted, OperationFailed, SettingsError
 from fitserve.text import tr
 
@@ -63,7 +64,7 @@ def command(
     if as_json:
         click.echo(json.dumps(table, ensure_ascii=False))
     else:
-        _tell(plan, comparing, record)
+        _tell(plan, comparing, record, target == DEMO)
     ctx.exit(code)
 
 
@@ -248,7 +249,7 @@ def document(target: str, plan: Plan, comparing: Comparing, record: RunRecord) -
     }
 
 
-def _tell(plan: Plan, comparing: Comparing, record: RunRecord) -> None:
+def _tell(plan: Plan, comparing: Comparing, record: RunRecord, judge: bool) -> None:
     from fitserve.cli.compare_screen import answer_lines, table, trial_lines, verdict_lines
     from fitserve.measure.compare import compare_answers
     from fitserve.measure.verdict import verdicts
@@ -256,7 +257,7 @@ def _tell(plan: Plan, comparing: Comparing, record: RunRecord) -> None:
     rounds, trials = comparing.rounds(), comparing.trials
     model = next((trial.running.endpoint.model for trial in trials if trial.running), "")
     head = tr("measure.compared", model=model, settings=" · ".join(plan.settings), rounds=plan.rounds)
-    click.echo(head + "\n\n" + "\n".join(table(plan, rounds, trials)) + "\n")
+    click.echo(head + "\n\n" + "\n".join(table(plan, rounds, trials, judge)) + "\n")
     for line in verdict_lines(verdicts(rounds, plan.settings)):
         click.echo(line)
     for line in answer_lines(compare_answers(trials, plan, plan.asking().work), plan.settings[0]):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fitserve.chat.clean import strip_control
-from fitserve.cli.bench_screen import known
 from fitserve.cli.up_result import padded, width
+from fitserve.measure.words import estimate_text, invalid_text, verdict_text
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fitserve.measure.compare import AnswersCompared, Plan, Trial
-    from fitserve.measure.statistics import Estimate
     from fitserve.measure.verdict import Round, Verdict
 
 _COLOURS = {"better": "green", "worse": "yellow", "alike": None, "undecided": None}
 _COLUMNS = ("setting", "rounds", "first_start", "start", "cold", "first", "token", "output", "right")
 
 
-def table(plan: Plan, rounds: Sequence[Round], trials: Sequence[Trial]) -> list[str]:
-    """Settings as rows."""
+def table(plan: Plan, rounds: Sequence[Round], trials: Sequence[Trial], judge: bool) -> list[str]:
+    """Settings as rows. `judge`: the model knows the drawn world, so its answers can be right or wrong."""
     rows = [tuple(tr(f"measure.col_{column}") for column in _COLUMNS)]
     rows += [_cells(setting, rounds, trials) for setting in plan.settings]
+    rows = rows if judge else [row[:-1] for row in rows]
     widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(
@@ -55,46 +55,12 @@ def _cells(setting: str, rounds: Sequence[Round], trials: Sequence[Trial]) -> tu
     )
 
 
-def estimate_text(estimate: Estimate | None, scale: float = 1.0) -> str:
-    """`12.3 [11.9, 12.8]`; a single round has no interval."""
-    if estimate is None:
-        return tr("measure.unknown")
-    if estimate.low is None or estimate.high is None:
-        return known(estimate.value * scale)
-    return f"{known(estimate.value * scale)} [{known(estimate.low * scale)}, {known(estimate.high * scale)}]"
-
-
 def verdict_lines(found: Sequence[Verdict]) -> list[str]:
     """One sentence a figure, and how to read them."""
     lines = [click.style(verdict_text(verdict), fg=_COLOURS[verdict.call]) for verdict in found]
-    ratios = [verdict for verdict in found if verdict.ratio]
-    if ratios and ratios[0].ratio:
-        level = f"{ratios[0].ratio.level:.1%}"
-        lines.append(tr("measure.verdict_note", setting=ratios[0].setting, base=ratios[0].base, level=level))
+    if any(verdict.ratio for verdict in found):
+        lines.append(tr("measure.verdict_note", setting=found[0].setting, base=found[0].base))
     return lines
-
-
-def verdict_text(verdict: Verdict) -> str:
-    """What the interval supports."""
-    names: dict[str, Any] = {
-        "figure": tr(f"measure.figure_{verdict.figure}"),
-        "setting": verdict.setting,
-        "base": verdict.base,
-    }
-    ratio = verdict.ratio
-    if ratio is None or ratio.low is None or ratio.high is None:
-        return tr("measure.verdict_unknown", **names)
-    names |= {"low": ratio_text(ratio.low), "high": ratio_text(ratio.high)}
-    if verdict.call in ("better", "worse"):
-        names["ratio"] = ratio_text(ratio.value)
-    return tr(f"measure.verdict_{verdict.call}", **names)
-
-
-def ratio_text(ratio: float) -> str:
-    """`+10.2 %`, `-3.0 %`; from twice or half on `12.3x`."""
-    if ratio >= 2 or ratio <= 0.5:
-        return f"{ratio:.3g}x"
-    return f"{(ratio - 1) * 100:+.1f} %"
 
 
 def answer_lines(found: Sequence[AnswersCompared], base: str) -> list[str]:
@@ -119,8 +85,7 @@ def trial_lines(plan: Plan, trials: Sequence[Trial]) -> list[str]:
         lines += [failure_line(trial) for trial in mine if trial.failure]
         invalid = [reason for trial in mine if trial.load for reason in trial.load.invalid]
         if invalid:
-            values = {"lag": f"{max(trial.load.lag_s for trial in mine if trial.load) * 1000:.0f}", "late": "?"}
-            why = tr(f"measure.invalid_{invalid[0]}", **values)
+            why = invalid_text(invalid[0], max(trial.load.lag_s for trial in mine if trial.load), None)
             lines.append(tr("measure.invalid_rounds", count=len(invalid), setting=setting, why=why))
         if last := next((trial for trial in reversed(mine) if trial.running), None):
             lines += memory_lines(last)

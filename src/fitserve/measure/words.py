@@ -1,0 +1,65 @@
+"""Measured figures in a reader's words: numbers, ratios, verdicts, why a run must not be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fitserve.measure.statistics import Estimate
+from fitserve.measure.verdict import Verdict
+from fitserve.text import tr
+
+
+def number(value: float) -> str:
+    """Three digits that mean something: `1,234`, `56.7`, `8.90`, `0.0123`."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 or not size else f"{value:.3g}"
+
+
+def known(value: float | None) -> str:
+    """A number, or that it is not known."""
+    return tr("measure.unknown") if value is None or value != value else number(value)
+
+
+def estimate_text(estimate: Estimate | None, scale: float = 1.0) -> str:
+    """`12.3 [11.9, 12.8]`; without an interval where there is none."""
+    if estimate is None:
+        return tr("measure.unknown")
+    if estimate.low is None and estimate.high is None:
+        return known(estimate.value * scale)
+    low, high = (known(None if end is None else end * scale) for end in (estimate.low, estimate.high))
+    return f"{known(estimate.value * scale)} [{low}, {high}]"
+
+
+def ratio_text(ratio: float) -> str:
+    """`+10.2 %`, `-3.0 %`; from twice or half on `12.3x`."""
+    if ratio >= 2 or ratio <= 0.5:
+        return f"{ratio:.3g}x"
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """What the interval supports, and no more."""
+    names: dict[str, Any] = {
+        "figure": tr(f"measure.figure_{verdict.figure}"),
+        "setting": verdict.setting,
+        "base": verdict.base,
+    }
+    ratio = verdict.ratio
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return tr("measure.verdict_unknown", **names)
+    names |= {"low": ratio_text(ratio.low), "high": ratio_text(ratio.high)}
+    if verdict.call in ("better", "worse"):
+        names["ratio"] = ratio_text(ratio.value)
+    return tr(f"measure.verdict_{verdict.call}", **names)
+
+
+def invalid_text(reason: str, lag_s: float, late_s: float | None) -> str:
+    """Why a run's figures must not be used."""
+    return tr(f"measure.invalid_{reason}", lag=f"{lag_s * 1000:.0f}", late=f"{(late_s or 0.0) * 1000:.0f}")
+
+
+def size_text(size: tuple[int, int]) -> str:
+    """`448x448`."""
+    return f"{size[0]}x{size[1]}"
