@@ -12,7 +12,7 @@ from fitserve.paths import state_dir
 class Policy:
     """How patient the runner is. Seconds."""
 
-    stop_wait_s: float = 20.0  # between TERM and KILL
+    stop_wait_s: float = 10.0  # between TERM and KILL
     memory_wait_s: float = 60.0  # for the GPU memory to come back
     probe_timeout_s: float = 300.0  # one question; the first may compile kernels
     knock_every_s: float = 0.2  # until its door opens
