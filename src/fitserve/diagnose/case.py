@@ -113,7 +113,7 @@ class Case:
     @cached_property
     def served(self) -> bool:
         """Whether the service was up when it happened."""
-        return self.reached(Stage.SERVE) or bool(self.hits("runtime_wrapper"))
+        return self.reached(Stage.SERVE) or bool(self.hits("runtime_wrapper") or self.hits("engine_ready"))
 
     @cached_property
     def eager(self) -> bool:

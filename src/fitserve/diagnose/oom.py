@@ -43,9 +43,9 @@ _WARM = {
 }  # fmt: skip
 _LOAD = {
     "load_model", "initialize_model", "create_weights", "process_weights_after_loading", "gptq_marlin_moe_repack",
-    "awq_marlin_moe_repack", "marlin_moe_permute_scales", "meta_to_empty", "_initialize_model", "init_device",
-    "init_worker_distributed_environment", "load_weights",
+    "awq_marlin_moe_repack", "marlin_moe_permute_scales", "meta_to_empty", "_initialize_model", "load_weights",
 }  # fmt: skip
+_DEVICE = {"init_device", "init_worker_distributed_environment", "set_device", "request_memory"}
 _KV = {
     "initialize_from_config", "initialize_kv_cache", "_allocate_kv_cache", "_allocate_kv_cache_tensors",
     "initialize_kv_cache_tensors", "initialize_cache", "_init_cache_engine",
@@ -79,25 +79,51 @@ def _is_oom(failure: Failure) -> bool:
 
 
 def _by_frames(case: Case, failure: Failure) -> Oom | None:
+    """The outermost function that tells decides: a capture inside the probe is the probe's."""
     names, files = failure.functions, " ".join(frame.file for frame in failure.frames)
-    high = Confidence.HIGH
     if names & _PROBE:
-        return Oom("oom_graph_probe", Stage.PROFILE, failure, high)
+        return Oom("oom_graph_probe", Stage.PROFILE, failure, Confidence.HIGH)
     if names & _PROFILE:
-        language = names & {"_dummy_run", "_dummy_sampler_run", "fused_experts_impl", "compute_logits"}
-        vision = bool(names & _VISION or _VISION_FILE.search(files)) or (not language and _vision_pass(case))
-        return Oom("oom_mm_encoder_profile" if vision else "oom_profile_activation", Stage.PROFILE, failure, high)
+        return _while_profiling(case, failure, files)
     if names & _CAPTURE or _CAPTURE_FILE.search(files):
-        return Oom("oom_graph_capture", Stage.GRAPH_CAPTURE, failure, high)
+        return Oom("oom_graph_capture", Stage.GRAPH_CAPTURE, failure, Confidence.HIGH)
     if names & _WARM:
-        return Oom("oom_graph_capture", Stage.WARMUP, failure, high)
+        return Oom("oom_graph_capture", Stage.WARMUP, failure, Confidence.HIGH)
     if names & _KV:
         return _while_allocating(case, failure)
+    return _before_or_after(case, failure)
+
+
+def _while_profiling(case: Case, failure: Failure, files: str) -> Oom:
+    names = failure.functions
+    language = names & {"_dummy_run", "_dummy_sampler_run", "fused_experts_impl", "compute_logits"}
+    vision = bool(names & _VISION or _VISION_FILE.search(files)) or (not language and _vision_pass(case))
+    cause = "oom_mm_encoder_profile" if vision else "oom_profile_activation"
+    return Oom(cause, Stage.PROFILE, failure, Confidence.HIGH)
+
+
+def _before_or_after(case: Case, failure: Failure) -> Oom | None:
+    """Loading and the device, or a request."""
+    names = failure.functions
     if names & _LOAD and not case.served:
-        return Oom("oom_weight_load", Stage.LOAD, failure, high)
+        return Oom("oom_weight_load", Stage.LOAD, failure, Confidence.HIGH)
+    if names & _DEVICE and not case.served:  # nothing of this engine is on the card yet
+        return Oom("gpu_memory_held", Stage.CONFIG, failure, Confidence.MEDIUM)
     if names & _SERVE and (case.served or case.start.stage is None):
-        return _while_serving(failure, high)
+        return _while_serving(failure, Confidence.HIGH)
     return None
+
+
+def stage_of_frames(failure: Failure) -> Stage | None:
+    """The stage that the functions of a traceback belong to, None where none is known."""
+    names, files = failure.functions, " ".join(frame.file for frame in failure.frames)
+    places = (
+        (_PROBE | _PROFILE, Stage.PROFILE), (_CAPTURE, Stage.GRAPH_CAPTURE), (_WARM, Stage.WARMUP),
+        (_KV, Stage.KV_ALLOC), (_LOAD, Stage.LOAD), (_SERVE, Stage.SERVE),
+    )  # fmt: skip
+    if _CAPTURE_FILE.search(files) and not names & _PROFILE:
+        return Stage.GRAPH_CAPTURE
+    return next((stage for functions, stage in places if names & functions), None)
 
 
 def _while_allocating(case: Case, failure: Failure) -> Oom:

@@ -30,6 +30,7 @@ SHARED = (
         r"EngineCore encountered a fatal error|AsyncLLM output_handler failed|MQLLMEngine is already dead|"
         r"Engine background task failed|Dumping input data|HTTP/1\.1\" 5\d\d|^(?:Added|Received) request ",
     ),
+    see("engine_ready", "engine", r"^init engine \(profile, create kv cache, warmup model\) took"),
     see("load_wrapper", "workerproc", r"WorkerProc (?:failed to start|initialization failed)"),
     see("work_wrapper", "workerproc", r"WorkerProc hit an exception"),
     see(

@@ -44,10 +44,16 @@ RULE = Rule(
     (
         see(
             "nonsense",
-            "gibberish garbled nonsense response responses content repeated garbage repeats output answers",
-            r"(?i)gibberish|garbled|nonsense|garbage|!{5,}|repeat(?:s|ed|ing)? (?:endless|forever|the same)",
+            "gibberish garbled nonsense nonsensical response responses content repeated garbage "
+            "repeats repetition output "
+            "outputs answers answer text tokens incoherent corrupted random nan wrong token cjk",
+            r"(?i)gibberish|garbled|nonsens|garbage|incoherent|corrupted (?:text|output|answer)|"
+            r"random (?:tokens|words|characters)|"
+            r"!{4,}|！{4,}|\bnan\b|endless(?:ly)? repe|repetition|repeat(?:s|ed|ing)? (?:itself|"
+            r"endless|forever|the same|one)|"
+            r"same (?:token|word|character)s? (?:over|again|repeated)|(?:wrong|empty) answers?|乱码|感叹号|重复",
         ),
-        see("marks", "content text response", r"!{8,}"),
+        see("marks", "content text response message output", r"!{8,}|！{8,}"),
         see("acceptance", "acceptance", r"[Dd]raft acceptance rate: (\d{1,3}(?:\.\d{1,3})?)%"),
     ),
     judge,

@@ -58,32 +58,35 @@ RULE = Rule(
     (
         see(
             "shard_damaged",
-            "safetensorerror deserializing unpickling invalid consistency incomplete unpicklingerror",
+            "safetensorerror deserializing unpickling invalid consistency incomplete "
+            "unpicklingerror truncated zip input",
             r"SafetensorError|Error while deserializing|invalid load key|UnpicklingError|Consistency check failed|"
-            r"incomplete metadata|InvalidHeader|file (?:is )?truncated",
+            r"incomplete metadata|InvalidHeader|file (?:is )?truncated|failed reading zip archive|Ran out of input",
         ),
         see(
             "gated",
-            "gated restricted unauthorized repository client",
-            r"gated repo|GatedRepoError|Access to model .{1,200} is restricted|401 Client Error|403 Client Error|"
-            r"RepositoryNotFoundError|Repository Not Found|is not a local folder and is not a valid model identifier",
+            "gated restricted unauthorized repository client revision",
+            r"gated repo|GatedRepoError|Access to model .{1,200} is restricted|40[13] Client Error|404 Client Error|"
+            r"RepositoryNotFoundError|Repository Not Found|RevisionNotFoundError|"
+            r"is not a local folder and is not a valid model identifier",
         ),
         see(
             "no_network",
-            "connect offline entry connection retries localentrynotfounderror",
+            "connect offline entry connection retries localentrynotfounderror timed resolve",
             r"couldn't connect to ['\"]?https?://|LocalEntryNotFoundError|offline mode is enabled|HF_HUB_OFFLINE|"
             r"Max retries exceeded with url|NameResolutionError|Cannot reach https?://|"
-            r"ConnectionError: .{0,80}huggingface",
+            r"(?:ConnectionError|ConnectTimeout|ReadTimeout|SSLError)\b.{0,200}(?:huggingface|"
+            r"hf\.co|modelscope|hf-mirror)",
         ),
         see("disk_full", "space", r"No space left on device(?!.{0,80}(?:psm_|/dev/shm))"),
         see(
             "file_missing",
-            "file load config path directory repo",
-            r"does not appear to have (?:a file|files) named|Can't load (?:the )?(?:tokenizer|"
-            r"configuration|image processor|feature extractor|processor)|"
-            r"Invalid repository ID or local directory|"
-            r"No such file or directory: .{0,300}(?:safetensors|config\.json|tokenizer|\.index\.json)|"
-            r"Repo id must be in the form|is not a valid JSON file|no file named .{0,80}(?:safetensors|bin|config)",
+            "file files load config path directory repo unrecognized json jsondecodeerror",
+            r"does not appear to have (?:a file|files) named|Invalid repository ID or local directory|"
+            r"Can't load (?:the )?(?:tokenizer|configuration|config|image processor|feature extractor|processor)|"
+            r"No such file or directory: .{0,300}(?:safetensors|config\.json|tokenizer|\.index\.json|preprocessor)|"
+            r"Repo id must be in the form|is not a valid JSON file|no file named .{0,80}(?:safetensors|bin|config)|"
+            r"Unrecognized model in .{1,200}model_type|JSONDecodeError",
         ),
         see("no_weights", "weights", r"Cannot find any model weights|weights were not initialized from checkpoint"),
     ),

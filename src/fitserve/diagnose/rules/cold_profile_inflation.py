@@ -21,7 +21,11 @@ _GAIN = 1.02
 
 def judge(case: Case) -> Finding | None:
     before = case.before
-    if before is None or before.settings != case.start.settings or case.roots or before.failure_count:
+    if (
+        before is None
+        or case.roots
+        or (before.settings and case.start.settings and before.settings != case.start.settings)
+    ):
         return None
     cold, warm = before.figures.get("available_kv_gib"), case.figure("available_kv_gib")
     if not isinstance(cold, (int, float)) or warm is None or warm < _GAIN * cold or not _was_cold(case):

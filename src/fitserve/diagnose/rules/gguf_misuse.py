@@ -50,7 +50,11 @@ RULE = Rule(
             "gguf",
             r"GGUF model with architecture .{1,60} is not supported|Unknown gguf model_type|gguf.{0,60}not supported",
         ),
-        see("gguf_frame", "load_gguf_checkpoint gguf", r"in load_gguf_checkpoint|Could not map file path .{0,200}gguf"),
+        see(
+            "gguf_frame",
+            "load_gguf_checkpoint gguf",
+            r"in load_gguf_checkpoint|Could not map file path .{0,200}gguf",
+        ),
     ),
     judge,
     explains=frozenset({"quant_format_mismatch", "checkpoint_unavailable", "version_mismatch"}),

@@ -34,7 +34,7 @@ def judge(case: Case) -> Finding | None:
     oom = find_oom(case)
     if oom is None or oom.stage not in (Stage.LOAD, Stage.PROFILE, Stage.CONFIG):
         return None
-    if held_by_others(case):
+    if oom.cause == CAUSE or held_by_others(case):
         return finding(case, CAUSE, oom.stage, [oom.failure], [step("free_card")], confidence=Confidence.MEDIUM)
     notes = [hit for hit in case.noted("note_held") if _much(hit)]
     if notes:
@@ -63,7 +63,11 @@ def _fixes(case: Case) -> list[Fix | None]:
 RULE = Rule(
     CAUSE,
     (
-        see("free_below_share", "desired", r"Free memory on device .{0,80} on startup is less than desired GPU memory"),
+        see(
+            "free_below_share",
+            "desired",
+            r"Free memory on device .{0,80} on startup is less than desired GPU memory",
+        ),
         see("profiling_freed", "profiling", r"Error in memory profiling\. Initial free memory"),
         see("note_held", "used use held taken occupied", _USED.pattern),
     ),

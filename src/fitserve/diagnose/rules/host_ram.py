@@ -22,12 +22,13 @@ CAUSE = "host_ram"
 def judge(case: Case) -> Finding | None:
     seen = [hit for hit in case.hits("host_memory") if hit.level not in ("INFO", "DEBUG")]
     killed = [hit for hit in case.hits("killed") if hit.level not in ("INFO", "DEBUG")]
+    notes = [*case.noted("host_memory"), *case.noted("killed")]
     stage = case.place(case.start.stage or Stage.LOAD)
     fixes = [step("more_host_memory"), step("kernel_log"), step("one_model_at_a_time")]
     if seen:
         return finding(case, CAUSE, stage, seen[:2], fixes)
-    if killed:
-        return finding(case, CAUSE, stage, killed[:2], fixes, confidence=Confidence.MEDIUM)
+    if killed or notes:
+        return finding(case, CAUSE, stage, [*killed[:2], *notes[:1]], fixes, confidence=Confidence.MEDIUM)
     frozen = case.noted("host_frozen")
     if frozen and not case.failures and not case.served:
         return finding(case, CAUSE, stage, [frozen[0]], fixes, confidence=Confidence.MEDIUM)
@@ -42,12 +43,13 @@ RULE = Rule(
             "allocate memory memoryerror oom",
             r"Cannot allocate memory|DefaultCPUAllocator: (?:can't|not enough)|\[Errno 12\]|"
             r"^MemoryError|oom-kill|Out of memory: Killed|"
-            r"low on memory|less than desired CPU memory utilization",
+            r"Memory cgroup out of memory|low on memory|less than desired CPU memory utilization",
         ),
         see(
             "killed",
-            "killed exit code sigkill signal",
-            r"^Killed$|^Killed\b(?! by)|exit ?code:? -9\b|: -9\b|SIGKILL|signal 9\b",
+            "killed exit code sigkill signal oomkilled exitcode",
+            r"^Killed\b(?! by)|\d Killed {2,}|exit ?code:? (?:-9|137)\b|: -9\b|SIGKILL|signal "
+            r"9\b|OOM ?Killed|code 137\b",
         ),
         see(
             "host_frozen",

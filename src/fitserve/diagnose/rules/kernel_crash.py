@@ -12,6 +12,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import drop, eager, environment, step
+from fitserve.diagnose.oom import find_oom, stage_of_frames
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.stage import Stage
@@ -22,11 +23,19 @@ CAUSE = "kernel_crash"
 def judge(case: Case) -> Finding | None:
     seen = [hit for hit in case.hits("crash") if hit.level not in ("INFO", "DEBUG")]
     notes = case.noted("crash")
+    if find_oom(case) is not None:  # a capture that ran out of memory breaks what comes after it
+        seen = [hit for hit in seen if "previous error during capture" not in hit.text]
     if not seen and not notes:
         return None
-    stage = case.place(case.start.stage or Stage.SERVE)
     confidence = Confidence.HIGH if seen else Confidence.MEDIUM
-    return finding(case, CAUSE, stage, [*seen[:2], *notes[:1]], _fixes(case), confidence=confidence)
+    return finding(case, CAUSE, _stage(case), [*seen[:2], *notes[:1]], _fixes(case), confidence=confidence)
+
+
+def _stage(case: Case) -> Stage:
+    """CUDA reports late, so the traceback is only a hint; a start that was not reached is no place."""
+    frames = next((found for failure in case.roots if (found := stage_of_frames(failure))), None)
+    started = case.start.stage if case.start.stage not in (None, Stage.CONFIG) else None
+    return case.place(frames or started or Stage.SERVE)
 
 
 def _fixes(case: Case) -> list[Fix | None]:
@@ -41,12 +50,17 @@ RULE = Rule(
     (
         see(
             "crash",
-            "illegal launch assert misaligned xid segmentation workspace encoder cublas fallen previous sigsegv",
-            r"illegal memory access|illegal instruction was encountered|unspecified launch failure|device-side assert|"
+            "illegal launch assert misaligned xid segmentation workspace encoder cublas fallen previous sigsegv ecc "
+            "capture capturing cudnn_status_execution_failed invalid cuda exit code",
+            r"illegal memory access|illegal instruction was encountered|unspecified launch "
+            r"failure|device-side assert|"
             r"misaligned address|NVRM: Xid|\bXid \(|Segmentation fault|SIGSEGV|"
             r"Workspace is locked but|Encoder cache miss for|"
             r"CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)|fallen off the bus|"
-            r"operation failed due to a previous error during capture",
+            r"operation failed due to a previous error during capture|"
+            r"cudaErrorStreamCapture|operation not permitted when stream is capturing|uncorrectable ECC|"
+            r"CUDA error: (?:unknown error|invalid (?:argument|configuration)|an? \w{1,20} instruction)|"
+            r"CUDNN_STATUS_EXECUTION_FAILED|exit ?code:? -(?:11|6)\b|signal (?:11|6)\b",
         ),
     ),
     judge,

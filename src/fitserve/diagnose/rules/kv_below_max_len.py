@@ -79,7 +79,8 @@ RULE = Rule(
         see(
             "kv_short_tokens",
             "stored",
-            r"max(?:imum)? seq len \((\d{1,12})\) is larger than the maximum number of tokens that can be stored in KV "
+            r"max(?:imum)? seq len \((\d{1,12})\) is larger than the maximum number of tokens "
+            r"that can be stored in KV "
             r"cache \((\d{1,12})\)",
         ),
     ),

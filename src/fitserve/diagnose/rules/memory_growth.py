@@ -22,7 +22,10 @@ from fitserve.stage import Stage
 CAUSE = "memory_growth"
 _NUMBER = re.compile(r"(\d{1,7}(?:\.\d{1,3})?) ?([KMGT])i?B")
 _WORDS = re.compile(
-    r"\bgr[eo]ws?\b|\bgrowing|\bgrowth|\bleak|creep|keeps? (?:rising|increasing|climbing)|climbs", re.IGNORECASE
+    r"\bgr[eo]w(?:s|n|ing|th)?\b|\bleak|creep|climb|keeps? (?:rising|increasing)|(?:rises|"
+    r"increases) (?:with|on|over|until)|"
+    r"上涨|增长|泄漏|越来越",
+    re.IGNORECASE,
 )
 _PICTURE = 1280  # tokens of a picture of about 1024 a side
 
@@ -50,7 +53,7 @@ def _grows(hit: Hit) -> bool:
     """Three sizes in rising order, or a word for growth beside a size."""
     sizes = [float(number) * 1024.0 ** "KMGT".index(unit) for number, unit in _NUMBER.findall(hit.text)]
     rising = len(sizes) >= 3 and sizes == sorted(sizes) and sizes[-1] > 1.1 * sizes[0]
-    return rising or bool(sizes and _WORDS.search(hit.text)) or "RSS" in hit.text
+    return rising or bool(_WORDS.search(hit.text)) or "RSS" in hit.text
 
 
 def _fixes(case: Case) -> list[Fix | None]:
@@ -69,7 +72,7 @@ def _fixes(case: Case) -> list[Fix | None]:
 RULE = Rule(
     CAUSE,
     (
-        see("memory_words", "memory gib gb mb mib rss ram", r"memory|RSS|\d ?[GM]i?B"),
+        see("memory_words", "memory gib gb mb mib rss ram vram cjk", r"memory|RSS|RAM|\d ?[GM]i?B|内存|显存"),
         see("ray_memory", "memory", r"running low on memory|memory_monitor"),
     ),
     judge,

@@ -56,6 +56,18 @@ def _hang(case: Case) -> Finding | None:
     if case.served and (len(silent) >= 2 or (periodic.stalled >= _STALL and case.tp > 1)):
         seen = silent or []
         return finding(case, CAUSE, Stage.SERVE, seen, fixes, confidence=Confidence.MEDIUM, key="comm_hang")
+    told = case.noted("hangs")
+    if told and case.tp > 1 and not case.start.periodic.peak_generation:
+        stage = case.place(Stage.LOAD)
+        return finding(
+            case,
+            CAUSE,
+            stage,
+            [*case.hits("nccl_ready")[-1:], told[0]],
+            fixes,
+            confidence=Confidence.MEDIUM,
+            key="comm_hang",
+        )
     last = case.hits("nccl_ready")
     ranks = case.tp > 1 or len({hit.process for hit in last}) > 1
     if last and ranks and not case.start.figures.get("weights_gib") and not _went_on(case, last[-1].line):
@@ -84,9 +96,20 @@ RULE = Rule(
             "shm_small",
             "shm memory psm_ space",
             r"Error while creating shared memory segment|/dev/shm has only \d|No space left on device: ?['\"]?/?psm_|"
-            r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No space)|exit ?code:? -7\b",
+            r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No "
+            r"space)|exit ?code:? -7\b",
         ),
-        see("nccl_ready", "nccl", r"vLLM is using nccl==|NCCL INFO"),
+        see(
+            "nccl_ready",
+            "nccl access",
+            r"vLLM is using nccl==|NCCL INFO|(?:generating|reading) GPU P2P access cache",
+        ),
+        see(
+            "hangs",
+            "hang hangs hung stuck output deadlock forever utilization freezes waits cjk",
+            r"(?i)\bh[au]ng|\bstuck\b|no (?:further|more) output|deadlock|forever|never "
+            r"(?:returns|finishes)|100 ?%|卡住|卡死|没有输出",
+        ),
         see("no_block", "broadcast", r"No available shared memory broadcast block found"),
     ),
     judge,

@@ -38,5 +38,5 @@ def judge(case: Case) -> Finding | None:
     )
 
 
-_SHAPE = r"(?i)address already in use|EADDRINUSE|\[Errno (?:98|48)\]|port \d{1,5} is already (?:in use|allocated)"
+_SHAPE = r"(?i)address already in use|EADDRINUSE|\[Errno (?:98|48)\]|port (?:\d{1,5} )?is already (?:in use|allocated)"
 RULE = Rule(CAUSE, (see("port_taken", "address eaddrinuse errno port", _SHAPE),), judge, frozenset({"multi_gpu_comm"}))

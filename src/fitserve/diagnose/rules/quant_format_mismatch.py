@@ -64,7 +64,8 @@ RULE = Rule(
         see(
             "quant_config_missing",
             "config",
-            r"Cannot find the config file for \w|Cannot find any of .{0,80}quantize_config",
+            r"Cannot find the config file for \w|Cannot find any of .{0,80}quantize_config|"
+            r"Cannot find .{0,40}quantization config",
         ),
         see(
             "quant_names",
@@ -74,19 +75,21 @@ RULE = Rule(
         ),
         see(
             "quant_scheme",
-            "symmetric actorder scheme schemes quantization asymmetric activation",
+            "symmetric actorder scheme schemes quantization asymmetric activation kernel weight prequant num_bits",
             r"Only symmetric quantization is supported|WNA16MoE is not supported with actorder|"
-            r"activation ordering .{0,60}no longer|"
-            r"All MoE projections need to have same quantization scheme|Found a different quantization schemes|"
-            r"require group quantization or channelwise|Asymmetric quantization not supported|"
-            r"Unknown quantization method|"
+            r"activation ordering .{0,60}no longer|All MoE projections need to have same quantization scheme|"
+            r"Found a different quantization schemes|require group quantization or channelwise|"
+            r"Asymmetric quantization not supported|Unknown quantization method|"
             r"No compressed-tensors compatible scheme was found|moe_backend='\w{1,30}' is not supported for|"
-            r"Failed to find a kernel that can implement the WNA16",
+            r"Failed to find a kernel that can implement the WNA16|only \d-bit(?:/\d-bit)? "
+            r"weight quantization is supported|"
+            r"Unsupported num_bits|Prequant BitsAndBytes|assert self\.quant_method is not None",
         ),
         see(
             "weight_shapes",
-            "shape size torch",
-            r"Attempted to load weight \(|loaded_weight\.shape|param_data\.shape == ",
+            "shape size torch dimension tensor",
+            r"Attempted to load weight \(|loaded_weight\.shape|param_data\.shape == |exceeds dimension size \(|"
+            r"size mismatch for |The size of tensor a \(\d{1,9}\) must match the size of tensor b",
         ),
     ),
     judge,

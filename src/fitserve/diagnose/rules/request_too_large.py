@@ -21,14 +21,19 @@ CAUSE = "request_too_large"
 
 
 def judge(case: Case) -> Finding | None:
-    cache = first(case, "encoder_cache")
+    cache = _seen(case, "encoder_cache")
     if cache is not None:
         return _say(case, cache, _cache_fixes(case, cache), "request_encoder_cache")
-    count = first(case, "too_many_items")
+    count = _seen(case, "too_many_items")
     if count is not None:
         return _say(case, count, [_limit(count), step("fewer_pictures")], "request_items")
-    long = first(case, "prompt_long", "context_long")
+    long = _seen(case, "prompt_long", "context_long")
     return None if long is None else _say(case, long, _length_fixes(case, long), "request_length")
+
+
+def _seen(case: Case, *keys: str) -> Hit | None:
+    """The service's own line, else what a client was told."""
+    return first(case, *keys) or next((hit for key in keys for hit in case.noted(key)), None)
 
 
 def _say(case: Case, seen: Hit, fixes: list[Fix | None], key: str) -> Finding:
@@ -46,10 +51,11 @@ def _cache_fixes(case: Case, seen: Hit) -> list[Fix | None]:
 
 
 def _limit(seen: Hit) -> Fix:
-    allowed = int(next((group for group in seen.groups if group and group.isdigit()), "1"))
-    return make(
-        {"--limit-mm-per-prompt": {"image": max(allowed + 1, allowed * 8 // 5)}}, "more_pictures", {"allowed": allowed}
-    )
+    numbers = [int(group) for group in seen.groups if group and group.isdigit()]
+    kind = next((group for group in seen.groups if group and group.isalpha()), "image")
+    allowed = numbers[0] if numbers else 1
+    wanted = max([allowed + 1, allowed * 8 // 5, *numbers])
+    return make({"--limit-mm-per-prompt": {kind: wanted}}, "more_pictures", {"allowed": allowed})
 
 
 def _length_fixes(case: Case, seen: Hit) -> list[Fix | None]:
@@ -72,20 +78,21 @@ RULE = Rule(
         see(
             "too_many_items",
             "most limit items",
-            r"At most (\d{1,6}) \w{1,12}\(?s?\)? may be provided|"
-            r"You set \w{1,12}=(\d{1,6}) .{0,60}but passed (\d{1,6})",
+            r"At most (\d{1,6}) ([a-z]{1,12}?)\(?s?\)? may be provided|"
+            r"You set ([a-z]{1,12})=(\d{1,6}) .{0,60}but passed (\d{1,6})",
         ),
         see(
             "prompt_long",
-            "longer long",
+            "longer long requested pixels bomb",
             r"prompt \((?:total )?length (\d{1,12})\).{0,80}?(?:longer than the maximum model length of "
             r"(\d{1,12})|too long to fit into the model)|"
-            r"plus the number of requested output tokens",
+            r"plus the number of requested output tokens|decompression bomb|exceeds limit of \d{1,12} pixels",
         ),
         see(
             "context_long",
-            "context",
-            r"maximum context length is (\d{1,12}) tokens\. However, (?:you requested|your request has) (\d{1,12})",
+            "context max_tokens",
+            r"maximum context length is (\d{1,12}) tokens(?:\. However, (?:you requested|your request has)| and your "
+            r"request has) (\d{1,12})|max_tokens must be at least 1, got -",
         ),
     ),
     judge,

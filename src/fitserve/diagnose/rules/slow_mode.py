@@ -9,10 +9,11 @@ Disproved by: the same throughput without the flag.
 from __future__ import annotations
 
 from fitserve.diagnose.case import Case
-from fitserve.diagnose.finding import Finding, Severity
+from fitserve.diagnose.finding import Finding, Fix, Severity
 from fitserve.diagnose.fixes import drop, make, step
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import finding, first
+from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
 CAUSE = "slow_mode"
@@ -22,39 +23,47 @@ def judge(case: Case) -> Finding | None:
     if case.failures or case.cpu or first(case, "cpu_engine"):
         return None
     stage = case.start.stage or Stage.SERVE
-    eager = first(case, "eager_notice") or first(case, "eager_args")
+    notes = case.noted("slow_note")[:1]
     if case.eager:
-        fixes = [make({"--enforce-eager": None}, "drop_eager")]
+        eager = first(case, "eager_notice") or first(case, "eager_args")
         seen = [eager] if eager else []
-        return finding(case, CAUSE, stage, seen, fixes, severity=Severity.INFO, key="slow_eager")
-    plain = first(case, "plain_awq")
+        return _say(case, stage, [*seen, *notes], [make({"--enforce-eager": None}, "drop_eager")], "slow_eager")
+    plain = first(case, "plain_kernel")
     if plain is not None:
-        return finding(
-            case,
-            CAUSE,
-            stage,
-            [plain],
-            [drop(case, "--quantization", "drop_quantization"), step("newer_engine")],
-            severity=Severity.INFO,
-            key="slow_kernel",
-        )
+        fixes = [drop(case, "--quantization", "drop_quantization"), step("newer_engine")]
+        return _say(case, stage, [plain, *notes], fixes, "slow_kernel")
     late = first(case, "late_jit")
-    return (
-        None
-        if late is None
-        else finding(case, CAUSE, Stage.SERVE, [late], [step("newer_engine")], severity=Severity.INFO, key="slow_jit")
-    )
+    if late is not None:
+        return _say(case, Stage.SERVE, [late, *notes], [step("keep_compile_cache"), step("newer_engine")], "slow_jit")
+    if notes:
+        return _say(case, stage, [*case.hits("slow_hint")[:2], *notes], [step("measure_settings")], CAUSE)
+    return None
+
+
+def _say(case: Case, stage: Stage, seen: list[Hit], fixes: list[Fix | None], key: str) -> Finding:
+    return finding(case, CAUSE, stage, seen, fixes, severity=Severity.INFO, key=key)
 
 
 RULE = Rule(
     CAUSE,
     (
         see("eager_args", "enforce_eager", r"['\"]?enforce_eager['\"]?[:=] ?True"),
-        see("cpu_engine", "cpu cpu_worker gloo", r"CPU KV cache size|backend=gloo|device_config=cpu|KV cache on node"),
         see(
-            "plain_awq",
-            "awq quantization",
-            r"(?:awq|gptq) quantization is not fully optimized|Falling back to unoptimized AWQ",
+            "cpu_engine",
+            "cpu cpu_worker gloo",
+            r"CPU KV cache size|backend=gloo|device_config=cpu|KV cache on node",
+        ),
+        see(
+            "plain_kernel",
+            "awq gptq quantization degrade emulation unoptimized",
+            r"(?:awq|gptq) quantization is not fully optimized|Falling back to unoptimized|EMULATION|"
+            r"may degrade performance",
+        ),
+        see("slow_hint", "optimal sub implementation fallback", r"sub-optimal|not be optimal|falling back"),
+        see(
+            "slow_note",
+            "slow slower tok tokens slowly latency throughput cjk",
+            r"(?i)\bslow|\d (?:tok|tokens)/s|latency|low throughput|minutes? (?:for|to|until)|很慢|太慢|变慢",
         ),
         see("late_jit", "jit", r"JIT compilation during inference"),
     ),

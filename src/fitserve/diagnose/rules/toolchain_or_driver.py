@@ -76,32 +76,34 @@ RULE = Rule(
     (
         see(
             "driver",
-            "driver compatibility",
-            r"forward compatibility was attempted|driver (?:on your system )?is too old|driver version is insufficient|"
-            r"unsupported display driver|Driver/library version mismatch",
+            "driver compatibility initialized initialization cuda unsatisfied",
+            r"forward compatibility was attempted|driver (?:on your system )?is too old|driver "
+            r"version is insufficient|"
+            r"unsupported display driver|Driver/library version mismatch|system not yet initialized|"
+            r"CUDA driver initialization failed|unsatisfied condition: cuda",
         ),
         see(
             "kernels",
-            "kernel compatible unsupported",
+            "kernel compatible unsupported compiled",
             r"no kernel image is available|is not compatible with the current PyTorch installation|"
-            r"compiled with an unsupported toolchain|the provided PTX was compiled",
+            r"compiled with an unsupported toolchain|device kernel image is invalid",
         ),
         see(
             "jit",
-            "ninja nvcc compiler python_h fatal cuda_home ptxas",
+            "ninja nvcc compiler fatal cuda_home ptxas calledprocesserror inductorerror compileerror cppcompileerror",
             r"Ninja build failed|nvcc: not found|nvcc: No such file|Could not find nvcc|Failed to find C compiler|"
             r"fatal error: \S{1,80}\.h|CUDA_HOME (?:environment variable )?is not set|Unsupported gpu architecture|"
-            r"ptxas (?:fatal|error)|nvcc fatal",
+            r"ptxas (?:fatal|error)|nvcc fatal|CalledProcessError: Command .{0,80}(?:gcc|g\+\+|nvcc|ninja|clang|cc')|"
+            r"C(?:pp|\+\+)CompileError|C\+\+ compile error",
         ),
         see("jit_detail", "nvcc ninja failed", r"/nvcc\b|FAILED: \S|ninja: Entering directory"),
         see(
             "library",
-            "cannot symbol glibc compiled device nvml torchvision gpus _c",
-            r"lib(?:cu|nv|torch|c10)\w{0,40}\.so\S{0,12}: cannot open shared object|"
-            r"undefined symbol: |GLIBC(?:XX)?_\S{1,12}' not found|"
-            r"Torch not compiled with CUDA enabled|Failed to infer device type|No CUDA GPUs are available|"
-            r"NVML Shared Library Not Found|operator torchvision::nms does not exist|"
-            r"No module named 'vllm\._C'|CUDA unknown error",
+            "cannot symbol glibc glibcxx compiled device nvml torchvision gpus _c cuda",
+            r"lib(?:cu|nv|torch|c10)\w{0,40}\.so\S{0,12}: cannot open shared object|undefined symbol: |"
+            r"GLIBC(?:XX)?_\S{1,12}' not found|Torch not compiled with CUDA enabled|Failed to infer device type|"
+            r"No CUDA GPUs are available|no CUDA-capable device|NVML Shared Library Not Found|"
+            r"operator torchvision::nms does not exist|No module named 'vllm\._C'|CUDA unknown error",
         ),
     ),
     judge,

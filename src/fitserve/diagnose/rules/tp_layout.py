@@ -23,7 +23,7 @@ CAUSE = "tp_layout"
 def judge(case: Case) -> Finding | None:
     cards = first(case, "too_few_cards", "too_few_cards_old")
     heads = first(case, "heads")
-    other = first(case, "divide", "experts", "ordinal")
+    other = first(case, "divide", "experts", "ordinal", "assert_split", "ray_cards")
     if heads is not None:
         return finding(
             case, CAUSE, Stage.CONFIG, [heads], _by_heads(int(heads.groups[0] or 1), int(heads.groups[1] or 1))
@@ -75,6 +75,16 @@ RULE = Rule(
         see("too_few_cards_old", "count", r"(?:less than|than) max local gpu count \((\d{1,5})\)"),
         see("ordinal", "ordinal", r"invalid device ordinal"),
         see("divide", "divisible", r"(?:AssertionError: |^)(\d{1,9}) is not divisible by (\d{1,5})\b"),
+        see(
+            "assert_split",
+            "assert",
+            r"assert .{0,60}% ?(?:self\.)?(?:tp_size|tensor_\w{0,20}size|world_size) == 0",
+        ),
+        see(
+            "ray_cards",
+            "placement resource",
+            r"placement group requesting .{0,80}GPU|fulfill resource request .{0,40}'GPU'",
+        ),
         see("experts", "experts", r"Tensor parallel size \d{1,5} is greater than the number of experts"),
         see("not_layout", "group_size min_thread_k min_thread_n block_n block_k", r"is not divisible by"),
     ),

@@ -71,15 +71,21 @@ RULE = Rule(
         see("scheme", "scheme", r"Quantization scheme is not supported for"),
         see(
             "fp8_arch",
-            "architecture fp",
-            r"fp8e4nv not supported in this architecture|FP8 KV cache is not supported by",
+            "architecture fp fp8e4nv cache",
+            r"fp8e4nv not supported in this architecture|FP8 KV cache is not supported by|not "
+            r"supported in this architecture",
         ),
-        see("no_backend", "attention", r"No valid attention backend found|FlashAttention only supports Ampere"),
+        see(
+            "no_backend",
+            "attention flashattention",
+            r"No valid attention backend found|FlashAttention only supports Ampere",
+        ),
         see(
             "needs_newer",
-            "requires capability sm",
-            r"(?:requires?|needs?) (?:a )?(?:GPU with )?(?:compute capability|SM ?\d|sm_\d|CUDA capability)|"
-            r"only supported on .{0,40}(?:compute capability|SM ?\d)|CPU GDN attention requires BF16",
+            "requires require needs supports capability supported bf16",
+            r"(?:requires?|needs?) (?:a )?(?:GPUs? with )?(?:compute capability|SM ?\d|sm_?\d|CUDA capability)|"
+            r"supports? .{0,60}compute capability|only supported on .{0,40}(?:compute capability|SM ?\d|sm_?\d)|"
+            r"\bsm_?\d{2,3}a? or (?:higher|newer|above|later)|CPU GDN attention requires BF16",
         ),
         see("shared_memory", "resource", r"out of resource: shared memory"),
         see("no_moe", "moe", r"No \w{3,10} MoE backend supports the deployment configuration"),

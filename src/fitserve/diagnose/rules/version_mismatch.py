@@ -49,24 +49,34 @@ def judge(case: Case) -> Finding | None:
 RULE = Rule(
     CAUSE,
     (
-        see("architecture", "architectures", r"Model architectures .{0,200} are not supported|failed to be inspected"),
+        see(
+            "architecture",
+            "architectures architecture",
+            r"Model architectures .{0,200} (?:are not supported|failed to be inspected)|"
+            r"Unsupported (?:model )?architecture",
+        ),
         see(
             "model_type",
-            "architecture transformers",
-            r"does not recognize this architecture|Transformers version .{0,40} too old|requires transformers",
+            "architecture transformers configuration tokenizer",
+            r"does not recognize this architecture|[Tt]ransformers version .{0,40}(?:too old|"
+            r"required)|requires transformers|"
+            r"requires a (?:newer|more recent) version of|Unrecognized configuration class|"
+            r"Tokenizer class \w{1,60} does not exist",
         ),
         see("transformers_fallback", "implementation", r"has no vLLM implementation, falling back to Transformers"),
         see("unknown_flag", "unrecognized", r"error: unrecognized arguments: (.{1,200})"),
         see(
             "wrong_import",
             "import module",
-            r"cannot import name '\w{1,80}' from '(?:transformers|vllm|torch|huggingface_hub)|"
-            r"No module named '(?:transformers|torch|vllm)\.\w",
+            r"cannot import name '\w{1,80}' from '(?:transformers|vllm|torch|huggingface_hub|tokenizers)|"
+            r"No module named '(?:transformers|torch|vllm|tokenizers)\.\w",
         ),
         see(
             "config_key",
-            "attribute rope_scaling keyerror",
-            r"Config' object has no attribute|assert \"factor\" in rope_scaling|KeyError: 'qwen\w{1,30}'",
+            "attribute rope_scaling keyerror rope keyword",
+            r"(?:Config|Tokenizer\w{0,4}|Processor)'? (?:object )?has no attribute|assert \"factor\" in rope_scaling|"
+            r"rope_scaling`? must (?:be|have)|Unknown RoPE scaling|got an unexpected keyword argument|"
+            r"KeyError: '(?:[a-z]{2,20}\d(?:_\d)?\w{0,20}|rope_type|mrope_section)'$",
         ),
         see(
             "missing_parameter",

@@ -21,8 +21,10 @@ LIMIT = 4000  # characters of one line that are looked at; the rest of a longer 
 _LEVEL = r"DEBUG|INFO|WARNING|ERROR|CRITICAL"
 _CLOCK = r"(\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d{1,6})?)"
 _PROCESS = r"\(([A-Za-z_][^()\s]{0,60}(?: rank=\d{1,6})?) pid=(\d{1,10})(?:, ip=[^()\s]{1,60})?\)"
-_HEAD = re.compile(rf"(?:{_PROCESS} )?({_LEVEL}) {_CLOCK} (?:\[([^\]\s]{{1,120}})\]|([\w./-]{{1,120}}:\d{{1,6}})\]) ?")
-_LEVELS = re.compile(rf"(?:{_LEVEL}) \d\d-")
+_HEAD = re.compile(
+    rf"(?:{_PROCESS} )?({_LEVEL}) (?:{_CLOCK} )?(?:\[([^\]\s]{{1,110}}:\d{{1,6}})\]|([\w./-]{{1,110}}:\d{{1,6}})\]) ?"
+)
+_LEVELS = re.compile(rf"(?:{_LEVEL}) [\d\[]")
 _OWNER = re.compile(rf"{_PROCESS} ?")
 _UVICORN = re.compile(rf"({_LEVEL}):\s{{1,8}}")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_])")
@@ -80,7 +82,7 @@ def parse(number: int, raw: str) -> LogLine:
 def _vllm(number: int, text: str, head: re.Match[str], process: str, pid: int | None) -> LogLine:
     name, own_pid, level, time, new, old = head.groups()
     number_of_process = int(own_pid) if own_pid else pid
-    return LogLine(number, name or process, number_of_process, level, time, new or old, text[head.end() :])
+    return LogLine(number, name or process, number_of_process, level, time or "", new or old, text[head.end() :])
 
 
 def _wrapped(number: int, text: str) -> LogLine:

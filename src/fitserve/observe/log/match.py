@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+CJK = "cjk"  # the word of a pattern that looks for Chinese
+_HAN = re.compile(r"[\u4e00-\u9fff]")
 _WORD = re.compile(r"[a-z_][a-z_0-9]{2,}")
 
 
@@ -40,6 +42,8 @@ class Index:
     def hits(self, text: str) -> list[tuple[int, Pattern, re.Match[str]]]:
         """Group number, pattern and match of every pattern that matches somewhere in `text`."""
         present = self._words & set(_WORD.findall(text.lower()))
+        if not text.isascii() and CJK in self._words and _HAN.search(text):
+            present.add(CJK)
         if not present:
             return []
         out, tried = [], set()
