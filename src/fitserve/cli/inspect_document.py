@@ -7,6 +7,7 @@ from dataclasses import asdict
 from fitserve.facts.config import printable
 from fitserve.facts.model import LayerKind, ModelFacts
 from fitserve.facts.summary import GroupSummary, left_in_sixteen_bit
+from fitserve.facts.tensors import folds_of
 from fitserve.facts.weights import ModuleGroup
 
 
@@ -70,7 +71,7 @@ def _quantization(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> dict[str
 def _weights(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> dict[str, object]:
     return {
         "tensors": len(facts.tensors),
-        "shards": len({tensor.shard for tensor in facts.tensors}),
+        "shards": len({fold.first.shard for fold in folds_of(facts.tensors)}),
         "parameters": sum(row.parameters for row in rows),
         "bytes": facts.checkpoint_bytes,
         "bytes_without_mtp": sum(row.size_bytes for row in rows if row.group is not ModuleGroup.MTP),

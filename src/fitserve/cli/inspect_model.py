@@ -14,6 +14,7 @@ from fitserve.cli.inspect_document import integrity_state
 from fitserve.facts.config import printable
 from fitserve.facts.model import LayerKind, ModelFacts, QuantFormat, QuantGroup, Quantization, Vision
 from fitserve.facts.summary import GroupSummary, left_in_sixteen_bit
+from fitserve.facts.tensors import folds_of
 from fitserve.text import tr
 from fitserve.units import format_bytes, format_gib
 
@@ -77,7 +78,8 @@ def _lines(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> Iterator[tuple[
         size = format_gib(sum(row.size_bytes for row in left))
         names = tr("inspect.comma").join(tr(f"inspect.group_{row.group.value}") for row in left)
         yield "left", tr("inspect.left_line", names=names, gib=size)
-    yield "integrity", tr(f"inspect.integrity_{integrity_state(facts)}", shards=len({t.shard for t in facts.tensors}))
+    shards = len({fold.first.shard for fold in folds_of(facts.tensors)})
+    yield "integrity", tr(f"inspect.integrity_{integrity_state(facts)}", shards=shards)
 
 
 def _layers(facts: ModelFacts) -> str:

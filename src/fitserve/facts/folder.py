@@ -10,9 +10,9 @@ import msgspec
 
 from fitserve.errors import FitserveError
 from fitserve.facts.config import broken, printable
-from fitserve.facts.model import Tensor
 from fitserve.facts.safetensors import read_header
 from fitserve.facts.tensor_cache import Stamp, load_tensors, stamp_of, store_tensors
+from fitserve.facts.tensors import FoldedTensors, Tensor, fold
 from fitserve.text import tr
 
 INDEX = "model.safetensors.index.json"
@@ -27,7 +27,7 @@ class _Index(msgspec.Struct, gc=False):
 class Weights:
     """Tensors of the shards that could be read, and a sentence for each thing that is wrong."""
 
-    tensors: tuple[Tensor, ...]
+    tensors: FoldedTensors
     problems: tuple[str, ...]
 
 
@@ -65,7 +65,7 @@ def _read_weights(folder: Path) -> Weights:
         problems += _disagreements(weight_map, tensors)
     if weight_map is None and not problems:
         problems += _twice(tensors)
-    return Weights(tuple(tensors), tuple(problems))
+    return Weights(fold(tensors), tuple(problems))
 
 
 def _index(folder: Path) -> tuple[dict[str, str] | None, list[str]]:

@@ -17,7 +17,7 @@ from fitserve.units import format_bytes, parse_bytes
 COUNT_LIMIT = 64
 _PART = re.compile(r"\s*(?:(\d{1,4})\s*[xX×*]\s*)?(\S.*?)\s*")
 _SIZE = re.compile(r"\d+(?:\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
-_HINT = "--gpus 2xRTX3090"
+_HINT = "fitserve inspect gpus --gpus 2xRTX3090"
 
 
 def parse_gpus(
@@ -52,7 +52,10 @@ def _named(part: str, first: int) -> list[Gpu]:
 def _sized(size: str, index: int) -> Gpu:
     if not size.lower().rstrip("b").endswith("i"):  # 24GB is what stands on the box, not what a program gets
         literal = re.sub(r"[a-zA-Z ]+$", "", size)
-        raise SettingsError(tr("gpus.decimal_size", size=size, literal=f"{literal}GiB"), hint=f"--gpus {literal}GiB")
+        raise SettingsError(
+            tr("gpus.decimal_size", size=size, literal=f"{literal}GiB"),
+            hint=f"fitserve inspect gpus --gpus {literal}GiB",
+        )
     total = parse_bytes(size)
     if total < 2**28:
         raise SettingsError(tr("gpus.too_small", size=size), hint=_HINT)
@@ -63,7 +66,7 @@ def _kind(name: str, index: int) -> Gpu:
     kind = find_kind(name)
     if kind is None:
         near = near_names(name)
-        hint = f"--gpus {near[0].replace(' ', '-')}" if near else _HINT
+        hint = f"fitserve inspect gpus --gpus {near[0].replace(' ', '-')}" if near else _HINT
         also = tr("gpus.did_you_mean", names=", ".join(near)) if near else ""
         raise SettingsError(tr("gpus.unknown_kind", name=name[:60], also=also), hint=hint)
     bandwidth = kind.bandwidth_bytes_s

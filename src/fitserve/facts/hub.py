@@ -15,6 +15,7 @@ from fitserve.facts.model import ModelFacts, QuantFormat, Quantization
 from fitserve.facts.quantization import SIDE_FILES, read_quantization
 from fitserve.facts.read_config import describe, with_judgement
 from fitserve.facts.safetensors import Header
+from fitserve.facts.tensors import fold
 from fitserve.facts.vision import PROCESSOR_FILES
 from fitserve.text import tr
 
@@ -42,7 +43,7 @@ def _read(web: HubWeb, ref: HubRef, progress: Progress | None) -> ModelFacts:
     extras = {name: _json(web, ref, name) for name in PROCESSOR_FILES if name in files}
     side = next((_json(web, ref, name) for name in SIDE_FILES if name in files), None)
     headers, problems = _headers(web, ref, files, progress)
-    tensors = tuple(tensor for header in headers for tensor in header.tensors)
+    tensors = fold(tensor for header in headers for tensor in header.tensors)
     facts = describe(config, tensors, read_quantization(config, side), name=ref.id, source=str(ref), extras=extras)
     facts = replace(facts, notes=(tr("hub.note", ref=ref, host=web.host),))
     return with_judgement(facts, tuple(files), problems)

@@ -10,7 +10,8 @@ from fitserve.facts.layout_formats import Stored, store_for
 from fitserve.facts.layout_modules import ExpertSet, Linear, Plain, modules
 from fitserve.facts.layout_names import NAMINGS
 from fitserve.facts.layout_scope import Scope, scope_of
-from fitserve.facts.model import LayerKind, ModelFacts, QuantGroup, Tensor
+from fitserve.facts.model import LayerKind, ModelFacts, QuantGroup
+from fitserve.facts.tensors import Fold, FoldedTensors, Tensor
 
 _DTYPES = {"bfloat16": "BF16", "float16": "F16", "half": "F16", "float32": "F32"}
 _ITEM_BYTES = {"BF16": 2, "F16": 2, "F32": 4, "I32": 4, "I64": 8, "I8": 1, "U8": 1, "F8_E4M3": 1}
@@ -23,13 +24,14 @@ def with_inferred_tensors(model: ModelFacts) -> ModelFacts:
     return replace(model, tensors=tensors, layout_inferred=True) if tensors else model
 
 
-def infer_tensors(model: ModelFacts) -> tuple[Tensor, ...]:
+def infer_tensors(model: ModelFacts) -> FoldedTensors:
     """Empty where the architecture, its sizes or its quantization are not known well enough to lay it out."""
     naming = NAMINGS.get(model.architecture)
     if naming is None or not _is_sized(model):
-        return ()
+        return FoldedTensors(())
     writer = _Writer(model, fused=naming.fused_experts)
-    return tuple(tensor for module in modules(model, naming) for tensor in writer.write(module)) if writer.able else ()
+    written = modules(model, naming) if writer.able else ()
+    return FoldedTensors(fold for module in written for fold in writer.write(module))
 
 
 def _is_sized(model: ModelFacts) -> bool:
@@ -51,7 +53,7 @@ class _Writer:
         self.scheme: Scope = scope_of(model.quantization)
         self.able = all(store_for(model.quantization, group) for group in model.quantization.groups)
 
-    def write(self, module: Linear | ExpertSet | Plain) -> Iterator[Tensor]:
+    def write(self, module: Linear | ExpertSet | Plain) -> Iterator[Fold]:
         if isinstance(module, Plain):
             yield self._tensor(module.name, module.dtype or self.dtype, module.shape)
         elif isinstance(module, ExpertSet):
@@ -59,13 +61,13 @@ class _Writer:
         else:
             yield from self._linear(module)
 
-    def _linear(self, module: Linear) -> Iterator[Tensor]:
+    def _linear(self, module: Linear) -> Iterator[Fold]:
         for parameter, dtype, shape in self._stored(module.rows, module.columns, self.scheme(module.name)):
             yield self._tensor(f"{module.name}.{parameter}", dtype, shape)
         if module.bias:
             yield self._tensor(f"{module.name}.bias", self.dtype, (module.rows,))
 
-    def _experts(self, module: ExpertSet) -> Iterator[Tensor]:
+    def _experts(self, module: ExpertSet) -> Iterator[Fold]:
         group = self.scheme(f"{module.name}.0.gate_proj")
         if group is None and self.fused:
             count, width, hidden = module.count, module.width, module.hidden
@@ -80,10 +82,9 @@ class _Writer:
             for kind, stored in kinds
             for parameter, dtype, shape in stored
         ]
-        for expert in range(module.count):
-            prefix = f"{module.name}.{expert}."
-            for suffix, dtype, shape, size in parts:
-                yield Tensor(prefix + suffix, dtype, shape, size, _SHARD)
+        numbers = tuple(range(module.count))
+        for suffix, dtype, shape, size in parts:
+            yield Fold(Tensor(f"{module.name}.0.{suffix}", dtype, shape, size, _SHARD), numbers)
 
     def _stored(self, rows: int, columns: int, group: QuantGroup | None) -> Stored:
         store = store_for(self.quantization, group) if group else None
@@ -92,8 +93,8 @@ class _Writer:
         return store(rows, columns, group, self.dtype)
 
     @staticmethod
-    def _tensor(name: str, dtype: str, shape: tuple[int, ...]) -> Tensor:
-        return Tensor(name, dtype, shape, _size(dtype, shape), _SHARD)
+    def _tensor(name: str, dtype: str, shape: tuple[int, ...]) -> Fold:
+        return Fold(Tensor(name, dtype, shape, _size(dtype, shape), _SHARD))
 
 
 def _size(dtype: str, shape: tuple[int, ...]) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-import msgspec
+from fitserve.facts.tensors import Tensor as Tensor
+from fitserve.facts.tensors import folds_of
 
 
 class LayerKind(StrEnum):
@@ -30,19 +32,6 @@ class QuantFormat(StrEnum):
     GGUF = "gguf"
     BITSANDBYTES = "bitsandbytes"
     OTHER = "other"
-
-
-class Tensor(msgspec.Struct, frozen=True, gc=False, array_like=True):
-    """One tensor of a checkpoint as its header states it. `size_bytes` is what it takes on disk.
-
-    A msgspec struct, not a dataclass: a checkpoint has up to 100,000 of them, and this makes them six times faster.
-    """
-
-    name: str
-    dtype: str  # safetensors' names: BF16, F16, F32, I32, F8_E4M3, U8 ...
-    shape: tuple[int, ...]
-    size_bytes: int
-    shard: str
 
 
 @dataclass(frozen=True)
@@ -159,7 +148,7 @@ class ModelFacts:
     rotary_dim: int | None
     mtp_layers: int
     quantization: Quantization
-    tensors: tuple[Tensor, ...]
+    tensors: Sequence[Tensor]  # kept folded where they are many: see facts/tensors.py
     config: dict[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # "layout inferred" and the like, sentences in the reader's language
     sliding_window: int | None = None  # tokens, where a layer is SLIDING_ATTENTION
@@ -174,4 +163,4 @@ class ModelFacts:
     @property
     def checkpoint_bytes(self) -> int:
         """Bytes of all tensors on disk."""
-        return sum(tensor.size_bytes for tensor in self.tensors)
+        return sum(fold.size_bytes for fold in folds_of(self.tensors))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from fitserve.facts.config import Table
 from fitserve.facts.families import FAMILIES
 from fitserve.facts.language import attention, experts, layer_kinds, linear_attention, rotary_dim, sliding_window
-from fitserve.facts.model import ModelFacts, Quantization, Tensor
+from fitserve.facts.model import ModelFacts, Quantization
 from fitserve.facts.serving import serving_problem
+from fitserve.facts.tensors import Tensor, folds_of
 from fitserve.facts.vision import Extras, vision
 
 
 def describe(
     config: dict[str, object],
-    tensors: tuple[Tensor, ...],
+    tensors: Sequence[Tensor],
     quantization: Quantization,
     *,
     name: str,
@@ -68,20 +69,22 @@ def _language_table(config: dict[str, object]) -> Table:
     return Table(config, "config.json")
 
 
-def _tied(text: Table, top: Table, tensors: tuple[Tensor, ...], *, known: bool) -> bool | None:
+def _tied(text: Table, top: Table, tensors: Sequence[Tensor], *, known: bool) -> bool | None:
     """Whether the output layer is the embedding. The config's word, then the tensors', then the family's default."""
     stated = text.flag("tie_word_embeddings")
     if stated is None:
         stated = top.flag("tie_word_embeddings")
     if stated is None and tensors:
-        return not any(tensor.name.endswith(("lm_head.weight", "output.weight")) for tensor in tensors)
+        heads = ("lm_head.weight", "output.weight")
+        return not any(fold.first.name.endswith(heads) for fold in folds_of(tensors))
     return False if stated is None and known else stated
 
 
-def _mtp_layers(text: Table, tensors: tuple[Tensor, ...]) -> int:
+def _mtp_layers(text: Table, tensors: Sequence[Tensor]) -> int:
     """Layers for multi-token prediction: as stated, or as found among the tensors (Qwen3-Next's config is silent)."""
     stated = text.count("mtp_num_hidden_layers", "num_nextn_predict_layers", least=0, most=1000)
     if stated is not None:
         return stated
-    found = {tensor.name.split(".")[2] for tensor in tensors if tensor.name.startswith("mtp.layers.")}
+    names = [fold.first.name for fold in folds_of(tensors)]
+    found = {name.split(".")[2] for name in names if name.startswith("mtp.layers.")}
     return len(found)

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from fitserve.facts.config import broken
-from fitserve.facts.model import Tensor
+from fitserve.facts.tensors import Tensor
 from fitserve.text import tr
 
 LENGTH_BYTES = 8

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fitserve.facts.config import printable
 from fitserve.facts.model import ModelFacts, QuantFormat
+from fitserve.facts.tensors import folds_of
 from fitserve.text import tr
 
 JUDGED_BY = "0.32"
@@ -59,7 +60,7 @@ def _architecture(facts: ModelFacts, files: tuple[str, ...]) -> str:  # noqa: AR
 
 def _packing(facts: ModelFacts, files: tuple[str, ...]) -> str:  # noqa: ARG001 - one signature for all reasons
     """A config of one dialect over the tensors of another: AutoAWQ's names under compressed-tensors, and the like."""
-    suffixes = {tensor.name.rpartition(".")[2] for tensor in facts.tensors}
+    suffixes = {fold.first.name.rpartition(".")[2] for fold in folds_of(facts.tensors)}
     if not suffixes:
         return ""
     dialect = facts.quantization.format

@@ -30,14 +30,14 @@ def summarize(model: ModelFacts) -> tuple[GroupSummary, ...]:
 
 
 def _sum(group: ModuleGroup, found: list[WeightGroup], bits: int | None) -> GroupSummary:
-    tensors = [tensor for weights in found for tensor in weights.tensors]
-    counted = [(tensor, parameters(tensor, bits)) for tensor in tensors]
-    heavy = {tensor.dtype for tensor, count in counted if count and len(tensor.shape) > 1}
+    folds = [fold for weights in found for fold in weights.folds]
+    counted = [(fold, parameters(fold.first, bits)) for fold in folds]
+    heavy = {fold.first.dtype for fold, count in counted if count and len(fold.first.shape) > 1}
     return GroupSummary(
         group=group,
-        parameters=sum(count for _, count in counted),
-        size_bytes=sum(tensor.size_bytes for tensor in tensors),
-        bytes_by_dtype=sum_by_dtype(tensors),
+        parameters=sum(count * fold.count for fold, count in counted),
+        size_bytes=sum(fold.size_bytes for fold in folds),
+        bytes_by_dtype=sum_by_dtype(folds),
         sixteen_bit=bool(heavy) and heavy <= _SIXTEEN_BIT,
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from fitserve.facts.model import Tensor
+from fitserve.facts.tensors import Fold, FoldedTensors
 from fitserve.paths import cache_dir
 
 WORTH_KEEPING = 2000  # below this many tensors, reading the headers is as fast
@@ -20,7 +20,7 @@ Stamp = tuple[tuple[str, int, int], ...]  # name, bytes, time of the last change
 
 class _Kept(msgspec.Struct, array_like=True):
     stamp: Stamp
-    tensors: tuple[Tensor, ...]
+    folds: tuple[Fold, ...]
 
 
 def stamp_of(folder: Path, names: Iterable[str]) -> Stamp | None:
@@ -32,17 +32,17 @@ def stamp_of(folder: Path, names: Iterable[str]) -> Stamp | None:
     return tuple((name, state.st_size, state.st_mtime_ns) for name, state in states)
 
 
-def load_tensors(folder: Path, stamp: Stamp) -> tuple[Tensor, ...] | None:
+def load_tensors(folder: Path, stamp: Stamp) -> FoldedTensors | None:
     """The tensors that were kept for exactly this state."""
     try:
         content = zlib.decompressobj().decompress(_path(folder).read_bytes(), _LIMIT_BYTES)
         kept = msgspec.msgpack.decode(content, type=_Kept)
     except (OSError, zlib.error, msgspec.MsgspecError):
         return None
-    return kept.tensors if kept.stamp == stamp else None
+    return FoldedTensors(kept.folds) if kept.stamp == stamp else None
 
 
-def store_tensors(folder: Path, stamp: Stamp, tensors: tuple[Tensor, ...]) -> None:
+def store_tensors(folder: Path, stamp: Stamp, tensors: FoldedTensors) -> None:
     """Keep them. A full disk or a read-only home is no reason to fail."""
     if len(tensors) < WORTH_KEEPING:
         return
@@ -50,7 +50,7 @@ def store_tensors(folder: Path, stamp: Stamp, tensors: tuple[Tensor, ...]) -> No
         path = _path(folder)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_bytes(zlib.compress(msgspec.msgpack.encode(_Kept(stamp, tensors)), 1))
+        part.write_bytes(zlib.compress(msgspec.msgpack.encode(_Kept(stamp, tensors.folds)), 1))
         part.replace(path)
     except OSError:
         return

@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
-from fitserve.facts.model import ModelFacts, Tensor
+from fitserve.facts.model import ModelFacts
+from fitserve.facts.tensors import Fold, Tensor, folds_of
 
 
 class ModuleGroup(StrEnum):
@@ -40,17 +42,27 @@ class WeightGroup:
     group: ModuleGroup
     module_kind: str
     layer: int | None
-    tensors: tuple[Tensor, ...]
+    folds: tuple[Fold, ...]
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Each tensor by itself. What only adds up is faster over `kinds`."""
+        return tuple(tensor for fold in self.folds for tensor in fold)
+
+    @property
+    def kinds(self) -> tuple[tuple[Tensor, int], ...]:
+        """A tensor of each kind, and how many there are of it: all experts' gate_proj.weight_packed are one kind."""
+        return tuple((fold.first, fold.count) for fold in self.folds)
 
     @property
     def size_bytes(self) -> int:
         """Bytes of all its tensors, scales and zero points included."""
-        return sum(tensor.size_bytes for tensor in self.tensors)
+        return sum(fold.size_bytes for fold in self.folds)
 
     @property
     def bytes_by_dtype(self) -> dict[str, int]:
         """Bytes by the type that the header states."""
-        return sum_by_dtype(self.tensors)
+        return sum_by_dtype(self.folds)
 
 
 _Key = tuple[ModuleGroup, str, int | None]
@@ -70,25 +82,11 @@ _NUMBERED = _COUNTERS | {"experts", "deepstack_merger_list"}
 
 def group_weights(model: ModelFacts) -> tuple[WeightGroup, ...]:
     """Every tensor in exactly one group, in checkpoint order."""
-    keys: dict[str, _Key] = {}
-    gathered: dict[_Key, list[Tensor]] = {}
+    gathered: dict[_Key, list[Fold]] = {}
     layers = len(model.layers)
-    for tensor in model.tensors:
-        place = _place(tensor.name)
-        key = keys.get(place)
-        if key is None:
-            key = keys[place] = _key(tensor.name, layers)
-        gathered.setdefault(key, []).append(tensor)
+    for fold in folds_of(model.tensors):
+        gathered.setdefault(_key(fold.first.name, layers), []).append(fold)
     return tuple(WeightGroup(group, kind, layer, tuple(found)) for (group, kind, layer), found in gathered.items())
-
-
-def _place(name: str) -> str:
-    """A name that a parameter of all experts of a layer shares: it spares 90,000 looks at the words of a name."""
-    start = name.find(".experts.") + 9
-    if start == 8:  # not found
-        return name
-    end = name.find(".", start)
-    return name[:start] + name[end:] if name[start:end].isdigit() else name
 
 
 def _key(name: str, layers: int) -> _Key:
@@ -164,9 +162,9 @@ def parameters(tensor: Tensor, bits: int | None) -> int:
     return count
 
 
-def sum_by_dtype(tensors: Iterable[Tensor]) -> dict[str, int]:
+def sum_by_dtype(folds: Iterable[Fold]) -> dict[str, int]:
     """Bytes by the type that the header states, the largest first."""
     found: dict[str, int] = {}
-    for tensor in tensors:
-        found[tensor.dtype] = found.get(tensor.dtype, 0) + tensor.size_bytes
+    for fold in folds:
+        found[fold.first.dtype] = found.get(fold.first.dtype, 0) + fold.size_bytes
     return dict(sorted(found.items(), key=lambda item: -item[1]))
