@@ -218,6 +218,14 @@ def test_an_open_door_needs_a_key(say: Say, model: Path, home: Path) -> None:
     assert nothing_runs(home)
 
 
+def test_an_open_door_after_two_dashes_is_seen_too(say: Say, model: Path, home: Path) -> None:
+    assert "there is no key" in say("up", model, "--", "--host", "0.0.0.0").stderr
+    key = say("up", model, "--", "--api-key", "k")
+    assert key.returncode == 2
+    assert "Next: VLLM_API_KEY=" in key.stderr
+    assert nothing_runs(home)
+
+
 def test_settings_from_the_project_file(say: Say, model: Path, home: Path) -> None:
     (home / "fitserve.toml").write_text(f'[deployments.shop]\nmodel = "{model}"\npage = false\nmax_model_len = "1K"\n')
     assert say("up", "shop").returncode == 0

@@ -82,6 +82,7 @@ def read_wishes(ctx: click.Context, model: str, name: str) -> Wishes:
     if not model:
         raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
     values = {key: value for key, value in (written | typed).items() if key not in _OF_THIS_CALL}
+    values |= _listening(tuple(values.get("passthrough") or ()))
     return Wishes(name, model, values, typed)
 
 
@@ -92,6 +93,17 @@ def _typed(ctx: click.Context) -> dict[str, Any]:
         if key not in _OF_THIS_CALL and ctx.get_parameter_source(key) is ParameterSource.COMMANDLINE
     }
     return {key: value for key, value in given.items() if value != ()}
+
+
+def _listening(passthrough: tuple[str, ...]) -> dict[str, Any]:
+    """Where to listen, if that stands after `--`. A key there is refused: everybody can read a command line."""
+    from fitserve.plan.parse import parse
+
+    parsed = parse(passthrough)
+    if "--api-key" in parsed.flags:
+        raise SettingsError(tr("run.key_in_command"), code="key_in_command", hint="VLLM_API_KEY=… fitserve up …")
+    where = {"--host": parsed.request.host, "--port": parsed.request.port}
+    return {flag.lstrip("-"): value for flag, value in where.items() if flag in parsed.flags}
 
 
 def _before(name: str, model: str) -> Deployment | None:
