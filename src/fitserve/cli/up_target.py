@@ -81,7 +81,7 @@ def read_wishes(ctx: click.Context, model: str, name: str) -> Wishes:
     model = model or (str(named.value) if named else again)
     if not model:
         raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
-    values = {key: value for key, value in (written | typed).items() if key not in _OF_THIS_CALL}
+    values: dict[str, Any] = {key: value for key, value in (written | typed).items() if key not in _OF_THIS_CALL}
     values |= _listening(tuple(values.get("passthrough") or ()))
     return Wishes(name, model, values, typed)
 
