@@ -14,9 +14,9 @@ from fitserve.facts.model import (
     ModelFacts,
     QuantFormat,
     Quantization,
-    Tensor,
     Vision,
 )
+from fitserve.facts.tensors import Tensor
 
 FULL, LINEAR, SLIDING = LayerKind.FULL_ATTENTION, LayerKind.LINEAR_ATTENTION, LayerKind.SLIDING_ATTENTION
 PLAIN = Quantization(QuantFormat.NONE)
@@ -133,3 +133,8 @@ def tiny() -> ModelFacts:
         vocab=928,
         positions=32768,
     )
+
+
+def gpu_engine(version: str = "0.33.0") -> EngineFacts:
+    """vLLM for CUDA."""
+    return EngineFacts("vllm", version, Path("python"), managed=True, device="cuda")

@@ -15,13 +15,14 @@ from fitserve.facts.gpu_kinds import find_kind
 from fitserve.facts.host import HostFacts
 from fitserve.facts.model import ModelFacts
 from fitserve.plan.calibration import Calibration, calibration_for
+from fitserve.plan.defaults import as_given
 from fitserve.plan.given import Given
 from fitserve.plan.gpu_rows import RankLedger, Weights
 from fitserve.plan.judge import Judgement, judge
 from fitserve.plan.kv import capacity
 from fitserve.plan.request import PlanRequest
 from fitserve.plan.settings import Settings
-from fitserve.plan.versions import release, rules
+from fitserve.plan.versions import release
 from fitserve.units import GIB
 
 HOST = HostFacts("Linux", "3.12", None, frozenset(), 16, 64 * GIB, 64 * GIB, 8 * GIB, 10**12, "/usr/bin/c++")
@@ -53,25 +54,23 @@ class Prediction:
 
 def settings_of(point: Point, model: ModelFacts) -> Settings:
     """The report's settings, vLLM's defaults for the rest."""
-    gates = rules(point.version)
-    large = (point.gib or 0) >= 70
-    hybrid = model.linear_attention is not None
-    caching = point.caching if point.caching is not None else (bool(gates.prefix_caching_hybrid) if hybrid else True)
-    seqs = point.seqs or (1024 if large else 256)
-    return Settings(
-        tensor_parallel_size=point.ranks or 1,
-        enforce_eager=bool(point.eager),
-        max_model_len=point.length or model.max_positions or 4096,
-        max_num_seqs=seqs,
-        max_num_batched_tokens=point.step or (8192 if large else 2048),
-        enable_prefix_caching=caching,
+    request = PlanRequest(
+        tensor_parallel_size=point.ranks,
+        execution="eager" if point.eager else "graphs",
+        max_model_len=point.length,
+        max_num_seqs=point.seqs,
+        max_num_batched_tokens=point.step,
+        enable_prefix_caching=point.caching,
         kv_cache_dtype=point.kv_dtype,
-        gpu_memory_utilization=None if point.kv_bytes else point.share or gates.default_utilization,
+        gpu_memory_utilization=point.share,
         kv_cache_memory_bytes=point.kv_bytes,
         language_model_only=point.text_only,
         num_speculative_tokens=point.drafts,
         max_cudagraph_capture_size=point.largest_graph,
     )
+    card = card_of(point)
+    engine = EngineFacts("vllm", point.version, Path("python"), managed=False, device="cuda")
+    return as_given(Given(request, model, engine, HOST, (card,) if card else ()))
 
 
 def card_of(point: Point) -> Gpu | None:

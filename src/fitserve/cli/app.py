@@ -13,6 +13,7 @@ from fitserve.text import choose_language, tr
 VERBS = {  # in the order of a first day; each module has a `command`
     "inspect": "inspect",
     "plan": "plan",
+    "explain": "explain",
     "up": "up",
     "status": "status",
     "logs": "logs",

@@ -4,38 +4,104 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from fitserve.cli.plan_options import plan_options, request_from
+from fitserve.errors import SettingsError
+from fitserve.text import tr
+
+if TYPE_CHECKING:
+    from fitserve.plan.given import Given
+    from fitserve.plan.plan import Plan
 
 
-@click.command(context_settings={"ignore_unknown_options": False})
-@click.argument("model")
+@click.command()
+@click.argument("model", required=False)
 @plan_options
+@click.option("--from", "their_command", metavar='"vllm serve …"', help="the ledger and the mistakes of this command")
+@click.option("--explain", "row", metavar="ROW", help="a row of the ledger as its formula with the numbers in it")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document")
 @click.argument("extra", nargs=-1, type=click.UNPROCESSED)
-def command(model: str, as_json: bool, extra: tuple[str, ...], **options: object) -> int:
+def command(
+    model: str | None,
+    their_command: str | None,
+    row: str | None,
+    as_json: bool,
+    extra: tuple[str, ...],
+    **options: object,
+) -> int:
     """What fits, row by row, and the command to copy. What follows -- goes to vLLM as it is.
 
     Exit code 4: it does not fit (the plan is printed all the same). 5: it fits, but a check says the start will fail.
     """
-    from fitserve.cli.plan_machine import assumed_engine, cards_of, model_of
-    from fitserve.facts.read_host import read_host
-    from fitserve.plan.make import failures, make_plan
+    from fitserve.plan.make import failures
 
-    request = request_from(options, extra)
-    facts = model_of(model)
-    cards = cards_of(str(options["gpus"]))
-    engine = assumed_engine(cards, options["engine_version"])
-    plan = make_plan(request, facts, engine, read_host(), cards)
-    if as_json:
+    given, plan = _reviewed(their_command, model, options) if their_command else _planned(model, options, extra)
+    if row:
+        _explain(row, given, plan, as_json)
+    elif as_json:
         from fitserve.plan.document import plan_document
 
-        json.dump(plan_document(plan), sys.stdout, ensure_ascii=False, indent=1)
-        sys.stdout.write("\n")
+        _print(plan_document(plan))
     else:
         from fitserve.cli.plan_screen import show_plan
 
         show_plan(plan)
     return 4 if not plan.fits else 5 if failures(plan.checks) else 0
+
+
+def _planned(model: str | None, options: dict[str, object], extra: tuple[str, ...]) -> tuple[Given, Plan]:
+    from fitserve.cli.plan_machine import assumed_engine, cards_of, model_of
+    from fitserve.facts.read_host import read_host
+    from fitserve.plan.given import Given
+    from fitserve.plan.make import make_plan
+
+    if model is None:
+        raise SettingsError(tr("plan.no_model"), hint="fitserve plan qwen3.5-35b-a3b-awq-4bit --gpus 2xRTX3090")
+    request = request_from(options, extra)
+    facts, cards = model_of(model), cards_of(str(options["gpus"]))
+    engine, host = assumed_engine(cards, options["engine_version"]), read_host()
+    return Given(request, facts, engine, host, cards), make_plan(request, facts, engine, host, cards)
+
+
+def _reviewed(text: str, model: str | None, options: dict[str, object]) -> tuple[Given, Plan]:
+    from fitserve.cli.plan_machine import assumed_engine, cards_of, model_of
+    from fitserve.facts.read_host import read_host
+    from fitserve.plan.given import Given
+    from fitserve.plan.parse import parse_text
+    from fitserve.plan.review import review
+
+    try:
+        parsed = parse_text(text)
+    except ValueError as error:
+        raise SettingsError(tr("plan.unreadable_command"), evidence=str(error), hint="fitserve plan --help") from error
+    name = model or parsed.model
+    if not name:
+        raise SettingsError(
+            tr("plan.command_without_model"), evidence=text[:200], hint='fitserve plan MODEL --from "…"'
+        )
+    facts, cards = model_of(name), cards_of(str(options["gpus"]))
+    engine, host = assumed_engine(cards, options["engine_version"]), read_host()
+    return Given(parsed.request, facts, engine, host, cards), review(parsed, facts, engine, host, cards)
+
+
+def _explain(row: str, given: Given, plan: Plan, as_json: bool) -> None:
+    from fitserve.plan.explain_row import ROWS, explain_row
+
+    name = row.replace("-", "_")
+    if name not in ROWS:
+        raise SettingsError(
+            tr("plan.no_row", row=row), evidence=", ".join(ROWS), hint="fitserve plan MODEL --explain weights"
+        )
+    lines = explain_row(name, given, plan.settings)
+    if as_json:
+        _print({"schema_version": 1, "kind": "explanation", "row": name, "lines": lines})
+    else:
+        click.echo("\n".join(lines))
+
+
+def _print(document: dict[str, object]) -> None:
+    json.dump(document, sys.stdout, ensure_ascii=False, indent=1)
+    sys.stdout.write("\n")

@@ -8,7 +8,7 @@ from fitserve.facts.model import LayerKind, ModelFacts
 from fitserve.plan.cpu_rest import peak, processes
 from fitserve.plan.given import Given
 from fitserve.plan.kv import Layout, blocks_per_request, capacity, ceil_div, longest_length
-from fitserve.plan.ledger import Interval, exact, ranged, total, verdict
+from fitserve.plan.ledger import Interval, exact, ranged, total, verdict, worst
 from fitserve.plan.plan import Basis, KvPlan, LedgerRow, Refused, Verdict
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import Sharding, weight_bytes
@@ -39,13 +39,21 @@ class Draft:
 def draft_cpu(given: Given) -> Draft:
     """Choose what was not asked for, and weigh it."""
     settings, reasons = choose(given)
+    return weigh_cpu(given, settings, reasons)
+
+
+def weigh_cpu(given: Given, settings: Settings, reasons: list[str]) -> Draft:
+    """The ledger of given settings, and the verdict."""
     budget = given.host.memory_available_bytes // settings.tensor_parallel_size
     rows = _rows(given, settings)
     need = total(rows)
     layout = given.layout(settings)
     kv = None
     judged = verdict(need, budget)
-    if layout is not None:
+    if layout is None:
+        judged = worst((judged, Verdict.TIGHT))
+        reasons.append(tr("plan.tight_because", why=tr("plan.cache_unknown")))
+    else:
         pool = (settings.cpu_kv_cache_space_gib or 0) * GIB
         kv = capacity(layout, pool, settings.max_model_len, given.request_shape(settings))
         if kv.blocks_per_request > kv.blocks - 1:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from fitserve.facts.model import ModelFacts, QuantFormat, Tensor
+from fitserve.facts.model import ModelFacts, QuantFormat
+from fitserve.facts.tensors import Tensor
 from fitserve.facts.weights import ModuleGroup, WeightGroup, group_weights
 from fitserve.plan.kv import ceil_div
 
@@ -64,14 +65,7 @@ def _group_bytes(model: ModelFacts, group: WeightGroup, sharding: Sharding) -> i
     split = split_of(model, group, sharding)
     if split is Split.DROPPED:
         return 0
-    sizes: dict[tuple[str, str, tuple[int, ...]], int] = {}
-    total = 0
-    for tensor in group.tensors:  # experts repeat a handful of shapes thousands of times
-        key = (tensor.name.rpartition(".")[2], tensor.dtype, tensor.shape)
-        if key not in sizes:
-            sizes[key] = tensor_bytes(model, group, tensor, split, sharding.ranks)
-        total += sizes[key]
-    return total
+    return sum(count * tensor_bytes(model, group, tensor, split, sharding.ranks) for tensor, count in group.kinds)
 
 
 def split_of(model: ModelFacts, group: WeightGroup, sharding: Sharding) -> Split:

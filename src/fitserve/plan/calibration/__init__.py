@@ -93,7 +93,7 @@ def widened(item: Calibration) -> Calibration:
         return max(0.0, low - _WIDER * (middle - low)), middle, high + _WIDER * (high - middle)
 
     spans: dict[str, Any] = {name: wide(getattr(item, name)) for name in _SPANS}
-    return replace(item, **spans)
+    return replace(item, basis=Basis.BOUND, **spans)
 
 
 def _distance(one: Release, other: Release) -> int:

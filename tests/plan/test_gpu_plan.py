@@ -1,0 +1,151 @@
+"""The lead model on the cards people have: the choice, its reasons, what is refused, and laws of every ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plan_models import gpu_engine, host
+
+from fitserve.facts.gpu import Gpu
+from fitserve.facts.gpu_request import parse_gpus
+from fitserve.facts.known_models import read_known
+from fitserve.facts.model import ModelFacts
+from fitserve.plan.gpu_rows import Weights
+from fitserve.plan.ledger import OUTSIDE_BUDGET
+from fitserve.plan.make import make_plan
+from fitserve.plan.plan import Plan, Verdict
+from fitserve.plan.request import PlanRequest
+from fitserve.plan.settings import Settings
+from fitserve.units import GIB
+
+
+@cache
+def lead() -> ModelFacts:
+    return read_known("qwen3.5-35b-a3b-awq-4bit")
+
+
+def cards(text: str) -> tuple[Gpu, ...]:
+    found = parse_gpus(text)
+    assert isinstance(found, tuple)
+    return found
+
+
+def planned(gpus: str | tuple[Gpu, ...], version: str = "0.33.0", **asked: object) -> Plan:
+    request = PlanRequest(**asked)  # type: ignore[arg-type]  # the test's own names
+    return make_plan(request, lead(), gpu_engine(version), host(), cards(gpus) if isinstance(gpus, str) else gpus)
+
+
+@pytest.mark.parametrize(("ranks", "expected"), [(1, 22.27), (2, 11.16), (4, 5.61)])
+def test_lead_model_weights(ranks: int, expected: float) -> None:
+    size = Weights(lead()).of(Settings(ranks, False, 4096, 64, 2048, True))
+    assert round(size / GIB, 2) == expected
+
+
+def test_two_cards_of_24_fit_with_graphs_at_full_length() -> None:
+    plan = planned("2xRTX3090")
+    assert plan.verdict is Verdict.FITS
+    assert plan.settings.tensor_parallel_size == 2
+    assert not plan.settings.enforce_eager
+    assert plan.settings.max_model_len == 262_144
+    assert plan.settings.kv_cache_dtype == "auto"
+    assert plan.kv is not None
+    assert (plan.kv.block_tokens, plan.kv.bytes_per_block, plan.kv.blocks_per_request) == (1056, 10_813_440, 255)
+    assert "22.27" in plan.refused[0].why
+
+
+def test_one_card_of_24_does_not_fit_and_names_what_would() -> None:
+    plan = planned("1xRTX3090")
+    assert plan.verdict is Verdict.DOES_NOT_FIT
+    assert plan.settings.max_model_len == 262_144, "nothing is given up in vain"
+    assert {"tensor_parallel_size": 2} in [other.settings for other in plan.nearest]
+    assert {"language_model_only": True} in [other.settings for other in plan.nearest]
+
+
+def test_four_cards_say_that_kv_heads_are_copied() -> None:
+    plan = planned("4xRTX3090")
+    assert plan.settings.tensor_parallel_size == 4
+    assert any("2" in reason and "4" in reason and "KV" in reason for reason in plan.reasons)
+
+
+def test_eight_cards_say_why_not_eight_ranks() -> None:
+    plan = planned("8xRTX3090")
+    assert plan.settings.tensor_parallel_size == 4
+    why = {refused.settings["tensor_parallel_size"]: refused.why for refused in plan.refused}
+    assert "80" in why[8]
+
+
+def test_what_was_asked_is_kept_and_the_rest_gives_way() -> None:
+    plan = planned("2x16GiB", max_model_len=262_144)
+    assert plan.verdict is Verdict.FITS
+    assert plan.settings.max_model_len == 262_144
+    assert plan.settings.limit_mm_per_prompt == {"image": 4, "video": 0}
+    assert not plan.settings.language_model_only
+
+
+def test_the_articles_preset_takes_every_card_eager_at_4096() -> None:
+    chosen = planned("2xRTX3090", preset="articles").settings
+    assert (chosen.tensor_parallel_size, chosen.enforce_eager, chosen.max_model_len) == (2, True, 4096)
+
+
+def test_unequal_cards_follow_the_smaller_one() -> None:
+    plan = planned("1xRTX5090+1xRTX3090", tensor_parallel_size=2)
+    assert plan.budget_bytes < 22 * GIB
+    assert "cards_equal" in [check.name for check in plan.checks]
+
+
+def test_a_card_in_use_lowers_the_utilization() -> None:
+    busy = tuple(replace(card, free_bytes=card.total_bytes - 3 * GIB, assumed=False) for card in cards("2xRTX3090"))
+    plan = planned(busy)
+    assert plan.settings.gpu_memory_utilization is not None
+    assert plan.settings.gpu_memory_utilization < 0.86
+    assert plan.verdict is Verdict.FITS
+
+
+def test_the_step_holds_a_block_where_the_version_asserts_it() -> None:
+    plan = planned("2xRTX3090", version="0.22.1", kv_cache_dtype="fp8")
+    assert plan.settings.max_num_batched_tokens >= 2096
+    assert planned("2xRTX3090", kv_cache_dtype="fp8").settings.max_num_batched_tokens == 2048
+
+
+def test_the_probe_of_older_versions_is_weighed() -> None:
+    plan = planned("1xRTX5090", version="0.22.1", max_num_seqs=256, max_cudagraph_capture_size=512, execution="graphs")
+    assert plan.verdict is Verdict.DOES_NOT_FIT
+    assert any(row.item == "graph_probe" and (row.expected or 0) > 10 * GIB for row in plan.ledger)
+
+
+@given(st.sampled_from(["1xRTX3090", "2xRTX3090", "4xRTX3090", "2x16GiB", "1xRTX5090", "2x48GiB"]),
+       st.sampled_from(["0.17.1", "0.19.0", "0.22.1", "0.27.0", "0.30.0", "0.33.0"]),
+       st.sampled_from([None, 4096, 32768, 262144]), st.sampled_from(["latency", "throughput", "context"]))  # fmt: skip
+@settings(deadline=None, max_examples=25)
+def test_the_ledger_never_passes_the_card(gpus: str, version: str, length: int | None, goal: str) -> None:
+    plan = planned(gpus, version=version, max_model_len=length, goal=goal)
+    lasting = sum(row.expected or 0 for row in plan.ledger if not row.transient and row.item != "reserve")
+    assert all(row.low is None or row.low <= (row.expected or 0) <= (row.high or 0) for row in plan.ledger)
+    if plan.fits:
+        assert lasting <= cards(gpus)[0].total_bytes
+        inside = sum(
+            row.expected or 0 for row in plan.ledger
+            if not row.transient and row.item not in (*OUTSIDE_BUDGET, "reserve", "graphs")
+        )  # fmt: skip
+        assert inside <= plan.budget_bytes
+
+
+def test_more_ranks_never_raise_the_weights() -> None:
+    for name in ("qwen3.5-35b-a3b-awq-4bit", "qwen3.5-27b-fp8", "qwen2.5-vl-7b-instruct-awq", "qwen3-vl-8b-instruct"):
+        weights = Weights(read_known(name))
+        sizes = [weights.of(Settings(ranks, False, 4096, 64, 2048, True)) for ranks in (1, 2, 4, 8)]
+        assert sizes == sorted(sizes, reverse=True), name
+
+
+@given(st.integers(2048, 262_144), st.integers(1, 100_000))
+@settings(deadline=None, max_examples=10)
+def test_a_longer_request_never_raises_concurrency(length: int, more: int) -> None:
+    short = planned("2xRTX3090", max_model_len=length, max_num_seqs=16).kv
+    longer = planned("2xRTX3090", max_model_len=min(262_144, length + more), max_num_seqs=16).kv
+    assert short is not None
+    assert longer is not None
+    assert longer.concurrency <= short.concurrency
