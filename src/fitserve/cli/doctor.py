@@ -15,6 +15,7 @@ from fitserve.text import tr
 if TYPE_CHECKING:
     from fitserve.diagnose.engine import Stated
     from fitserve.facts.gpu import Gpu
+    from fitserve.run.view import View
 
 PROBLEMS = 5
 
@@ -39,15 +40,19 @@ def _help(key: str) -> str:
 @click.option("--example", metavar="NAME", default="", help=_help("option_example"))
 def command(target: str | None, flags: str, gpus: str, model: str, as_json: bool, fail_on: str, example: str) -> int:
     """Explain a log: a file, standard input, or a deployment's own."""
-    from fitserve.cli import doctor_source, doctor_words
+    from fitserve.cli import doctor_service, doctor_source, doctor_words
     from fitserve.diagnose.document import document
     from fitserve.diagnose.engine import diagnose
 
     stated, cards = _stated(flags, gpus, model)
-    reading = doctor_source.read(_source(target, example))
-    if not reading.lines:
-        raise OperationFailed(tr("doctor.empty"), code="empty", hint=tr("doctor.empty_hint"))
-    diagnosis = diagnose(reading, stated, doctor_source.predictor(reading, stated, cards))
+    view = _deployment(target, example)
+    if view is not None:
+        diagnosis = doctor_service.judged(view, stated)
+    else:
+        reading = doctor_source.read(_source(target, example))
+        if not reading.lines:
+            raise OperationFailed(tr("doctor.empty"), code="empty", hint=tr("doctor.empty_hint"))
+        diagnosis = diagnose(reading, stated, doctor_source.predictor(reading, stated, cards))
     if as_json:
         click.echo(json.dumps(document(diagnosis), ensure_ascii=False, default=str))
     else:
@@ -75,10 +80,16 @@ def _source(target: str | None, example: str) -> Path | None:
         raise SettingsError(tr("doctor.is_folder", name=target), hint=tr("doctor.is_folder_hint", name=target))
     if path.exists():
         return path
-    found = doctor_source.deployment_log(target)
-    if found is None:
-        raise NotFound(tr("doctor.no_such", name=target), evidence=target, hint=tr("doctor.no_such_hint"))
-    return found
+    raise NotFound(tr("doctor.no_such", name=target), evidence=target, hint=tr("doctor.no_such_hint"))
+
+
+def _deployment(target: str | None, example: str) -> View | None:
+    """The deployment of this name; a file of the same name is meant as a file where it is one."""
+    from fitserve.cli.doctor_service import view_of
+
+    if example or target in (None, "-") or (target and Path(target).is_file()):
+        return None
+    return view_of(target or "")
 
 
 def _stated(flags: str, gpus: str, model: str) -> tuple[Stated, tuple[Gpu, ...]]:

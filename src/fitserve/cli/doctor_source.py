@@ -15,7 +15,6 @@ from fitserve.observe.log.source import decompressed, lines_of, open_log
 from fitserve.text import tr
 
 EXAMPLES = Path(__file__).parent.parent / "diagnose" / "examples"
-_LOGS = ("engine.log", "logs/engine.log", "log/engine.log")
 
 
 def read(path: Path | None) -> LogReading:
@@ -52,16 +51,6 @@ def example(name: str) -> Path:
             tr("doctor.no_example", name=name), evidence=listed, hint=f"fitserve doctor --example {examples()[0]}"
         )
     return path
-
-
-def deployment_log(name: str) -> Path | None:
-    """The engine's log of a deployment, None where there is no such deployment."""
-    from fitserve.run.deployment import deployment_dir
-
-    if "/" in name or name.startswith("."):
-        return None
-    folder = deployment_dir(name)
-    return next((folder / log for log in _LOGS if (folder / log).is_file()), None)
 
 
 def predictor(reading: LogReading, stated: Stated, cards: tuple[Gpu, ...]) -> Predictor | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
+import unicodedata
 from collections.abc import Mapping
 
 import click
 
 from fitserve.diagnose.finding import Diagnosis, Finding, Fix, Severity
+from fitserve.plan.plan import Check, CheckState
 from fitserve.stage import Stage
 from fitserve.text import tr
 
+_MARK = {CheckState.OK: "green", CheckState.WARN: "yellow", CheckState.FAIL: "red", CheckState.UNKNOWN: "white"}
 _COLOUR = {Severity.FATAL: "red", Severity.WARN: "yellow", Severity.INFO: "cyan"}
 
 
@@ -33,12 +36,33 @@ def show(diagnosis: Diagnosis) -> None:
         _finding(finding)
     if not diagnosis.findings:
         click.echo(_nothing(diagnosis.stage))
+    _checks(diagnosis)
+
+
+def _checks(diagnosis: Diagnosis) -> None:
+    if not diagnosis.checks:
+        return
+    click.echo()
+    _part(tr("doctor.service"))
+    width = max(cell_len(_name(check)) for check in diagnosis.checks)
+    for check in diagnosis.checks:
+        mark = click.style(tr(f"doctor.check_state_{check.state}"), fg=_MARK[check.state])
+        click.echo(f"  {_name(check)}{' ' * (width - cell_len(_name(check)))}  {mark}  {check.detail}")
+
+
+def _name(check: Check) -> str:
+    return tr(f"doctor.name_{check.name}")
 
 
 def _nothing(stage: Stage | None) -> str:
     if stage is Stage.SERVE:
         return tr("doctor.healthy_serving")
     return tr("doctor.incomplete", stage=stage_name(stage)) if stage else tr("doctor.healthy")
+
+
+def cell_len(text: str) -> int:
+    """Columns on a terminal: a Chinese character takes two."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def stage_name(stage: object) -> str:
@@ -70,7 +94,8 @@ def _finding(finding: Finding) -> None:
     if finding.evidence:
         _part(tr("doctor.evidence"))
         for item in finding.evidence:
-            click.echo(f"  {click.style(tr('doctor.line', number=item.line), dim=True)}  {item.text[:600]}")
+            place = f"{click.style(tr('doctor.line', number=item.line), dim=True)}  " if item.line else ""
+            click.echo(f"  {place}{item.text[:600]}")
     if finding.fixes:
         _part(tr("doctor.next"))
         for number, fix in enumerate(finding.fixes, 1):

@@ -20,6 +20,7 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
         "lines": diagnosis.lines,
         "earlier_starts": list(diagnosis.starts),
         "notes": list(diagnosis.notes),
+        "checks": [{"name": check.name, "state": check.state, "detail": check.detail} for check in diagnosis.checks],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fitserve.plan.plan import Check
 from fitserve.stage import Stage
 
 UNKNOWN = "unknown"
@@ -76,3 +77,4 @@ class Diagnosis:
     lines: int = 0
     starts: tuple[dict[str, object], ...] = ()
     notes: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()  # of a running service

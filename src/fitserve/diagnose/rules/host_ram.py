@@ -28,7 +28,7 @@ def judge(case: Case) -> Finding | None:
     if seen:
         return finding(case, CAUSE, stage, seen[:2], fixes)
     if killed or notes:
-        return finding(case, CAUSE, stage, [*killed[:2], *notes[:1]], fixes, confidence=Confidence.MEDIUM)
+        return finding(case, CAUSE, stage, [*killed[:2], *notes[:1]], fixes, confidence=Confidence.MEDIUM, key="killed")
     frozen = case.noted("host_frozen")
     if frozen and not case.failures and not case.served:
         return finding(case, CAUSE, stage, [frozen[0]], fixes, confidence=Confidence.MEDIUM)

@@ -16,6 +16,7 @@ import json
 import re
 from typing import NamedTuple
 
+OWN = "fitserve"  # the process name of lines that fitserve itself wrote
 LIMIT = 4000  # characters of one line that are looked at; the rest of a longer line is cut
 
 _LEVEL = r"DEBUG|INFO|WARNING|ERROR|CRITICAL"
@@ -123,6 +124,8 @@ def _bare(number: int, text: str, process: str, pid: int | None, time: str) -> L
     level = _UVICORN.match(text)
     if level:
         return LogLine(number, process, pid, level[1], time, "", text[level.end() :])
+    if text.startswith("[fitserve] "):  # the runner's own word in the engine's log
+        return LogLine(number, OWN, pid, "INFO", time, "", text[11:])
     if text.startswith("# ") and not process and " blocks:" not in text:
         return LogLine(number, "", None, "NOTE", "", "", text[2:])
     return LogLine(number, process, pid, "", time, "", text)

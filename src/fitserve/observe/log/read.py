@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fitserve.observe.log.figures import FIGURES
-from fitserve.observe.log.lines import LogLine, parse
+from fitserve.observe.log.lines import OWN, LogLine, parse
 from fitserve.observe.log.match import Index, Pattern
 from fitserve.observe.log.stages import MARKS
 from fitserve.observe.log.start import Start
@@ -82,6 +82,11 @@ class LogReader:
             self._known(number, raw, head[1])
         else:
             self._unknown(number, raw)
+
+    def add(self, text: str) -> None:
+        """Take in what fitserve itself knows of this start, as an error line of its own."""
+        self.reading.lines += 1
+        self._take(LogLine(self.reading.lines, OWN, None, "ERROR", "", "", text))
 
     def _steady(self, number: int, raw: str) -> bool:
         """The periodic line: summed up; the first ones are read in full, for the stage."""

@@ -1,0 +1,86 @@
+"""A deployment under the doctor: its log, what its runner knows, its metrics, its processes."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+from fitserve.cli import doctor_source
+from fitserve.diagnose.engine import Stated, diagnose, watched
+from fitserve.diagnose.finding import Diagnosis
+from fitserve.diagnose.service import Look, checks, findings, read_metrics
+from fitserve.observe.http import request
+from fitserve.observe.log.launch import from_command
+from fitserve.observe.log.read import LogReader
+from fitserve.observe.log.source import lines_of, open_log
+from fitserve.run.deployment import Deployment, engine_log
+from fitserve.run.live import Live, Reason, State
+from fitserve.run.view import View, look
+from fitserve.text import tr
+
+_TIMEOUT_S = 3.0
+_BEFORE_THE_ENGINE = (Reason.PORT_IN_USE, Reason.ENGINE_MISSING)  # the log on disk is an older run's
+
+
+def view_of(name: str) -> View | None:
+    """The deployment of this name, None where there is none."""
+    if not name or "/" in name or name.startswith("."):
+        return None
+    return look(name)
+
+
+def judged(view: View, stated: Stated) -> Diagnosis:
+    """The deployment's log, with what its runner and its metrics say."""
+    deployment, live = view.deployment, view.live
+    flags = {**from_command(shlex.join(deployment.argv)), **stated.settings}
+    cpu = "cpu" in deployment.engine
+    stated = Stated(flags, stated.gpus, stated.gpu_gib, stated.model or deployment.model, cpu)
+    reader = LogReader(watched())
+    path = engine_log(deployment.name)
+    if path.is_file() and (live is None or live.reason not in _BEFORE_THE_ENGINE):
+        with open_log(path) as stream:
+            for line in lines_of(stream):
+                reader.feed(line)
+    for text in _own_words(live):
+        reader.add(text)
+    predictor = None if cpu else doctor_source.predictor(reader.reading, stated, ())
+    diagnosis = diagnose(reader.reading, stated, predictor)
+    seen = _look(deployment, live, view.state, flags)
+    mine = findings(seen)
+    known = {finding.cause for finding in diagnosis.findings}
+    more = tuple(finding for finding in mine if finding.cause not in known)
+    stage = diagnosis.stage if diagnosis.findings or live is None else live.stage
+    return replace(diagnosis, findings=(*diagnosis.findings, *more), checks=checks(seen), stage=stage)
+
+
+def _own_words(live: Live | None) -> list[str]:
+    """How it ended, as the runner saw it; facts that no engine can write itself."""
+    if live is None or live.state not in (State.FAILED, State.STARTING, State.STOPPED):
+        return []
+    if live.reason is Reason.PORT_IN_USE:
+        return [f"address already in use: {live.detail}"]
+    if live.reason is Reason.ENGINE_DIED and live.detail:
+        return [tr("doctor.engine_ended", detail=live.detail)]
+    return []
+
+
+def _look(deployment: Deployment, live: Live | None, state: State, flags: dict[str, object]) -> Look:
+    from fitserve.facts.gpu import GpusUnknown
+    from fitserve.facts.read_gpus import read_gpus
+    from fitserve.run.processes import memory_bytes
+
+    runs = state in (State.ANSWERING, State.HUNG)
+    metrics = read_metrics(request(deployment, "/metrics", _TIMEOUT_S).text) if runs else None
+    sizes = [memory_bytes(one.pid) for one in live.members] if live and runs else []
+    known = [size for size in sizes if size is not None]
+    cards = None if "cpu" in deployment.engine else read_gpus()
+    start = live.measured.get("memory_bytes") if live else None
+    return Look(
+        state=state.value,
+        metrics=metrics or None,
+        memory_bytes=sum(known) if known and len(known) == len(sizes) else None,
+        memory_at_start=start if isinstance(start, int) else None,
+        cards=None if cards is None or isinstance(cards, GpusUnknown) else cards,
+        problems=live.problems if live else (),
+        flags=flags,
+    )
