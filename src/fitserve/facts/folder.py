@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,9 +10,9 @@ import msgspec
 
 from fitserve.errors import FitserveError
 from fitserve.facts.config import broken, printable
-from fitserve.facts.safetensors import read_header
+from fitserve.facts.safetensors import Header, read_header
 from fitserve.facts.tensor_cache import Stamp, load_tensors, stamp_of, store_tensors
-from fitserve.facts.tensors import FoldedTensors, Tensor, fold
+from fitserve.facts.tensors import FoldedTensors
 from fitserve.text import tr
 
 INDEX = "model.safetensors.index.json"
@@ -53,19 +53,21 @@ def _stamp(folder: Path) -> Stamp | None:
 
 def _read_weights(folder: Path) -> Weights:
     weight_map, problems = _index(folder)
-    tensors: list[Tensor] = []
+    headers: dict[str, Header] = {}
     for shard in _shards(folder, weight_map):
         try:
-            tensors += read_header(folder / shard).tensors
+            headers[shard] = read_header(folder / shard)
         except FitserveError as error:
-            problems.append(
-                error.message if (folder / shard).exists() else tr("facts.missing_shard", shard=printable(shard))
-            )
-    if weight_map is not None and not problems:
-        problems += _disagreements(weight_map, tensors)
-    if weight_map is None and not problems:
-        problems += _twice(tensors)
-    return Weights(fold(tensors), tuple(problems))
+            there = (folder / shard).exists()
+            problems.append(error.message if there else tr("facts.missing_shard", shard=printable(shard)))
+    if not problems:
+        problems += _twice(headers) if weight_map is None else _disagreements(weight_map, headers)
+    return Weights(joined(headers.values()), tuple(problems))
+
+
+def joined(headers: Iterable[Header]) -> FoldedTensors:
+    """The tensors of several shards."""
+    return FoldedTensors(fold for header in headers for fold in header.tensors.folds)
 
 
 def _index(folder: Path) -> tuple[dict[str, str] | None, list[str]]:
@@ -119,9 +121,11 @@ def named_shards(folder: Path) -> list[str]:
     return [] if problems else _shards(folder, weight_map)
 
 
-def _disagreements(weight_map: dict[str, str], tensors: list[Tensor]) -> list[str]:
+def _disagreements(weight_map: dict[str, str], headers: dict[str, Header]) -> list[str]:
     """Tensors that the index has and no shard, or a shard has and not the index."""
-    found = {tensor.name: tensor.shard for tensor in tensors}
+    found: dict[str, str] = {}
+    for shard, header in headers.items():
+        found.update(dict.fromkeys(header.names, shard))
     if found == weight_map:
         return []
     absent = [name for name, shard in weight_map.items() if found.get(name) != shard]
@@ -135,19 +139,20 @@ def _disagreements(weight_map: dict[str, str], tensors: list[Tensor]) -> list[st
     return problems
 
 
-def _twice(tensors: list[Tensor]) -> list[str]:
-    first = tensor_twice(tensors)
+def _twice(headers: dict[str, Header]) -> list[str]:
+    first = tensor_twice(headers.values())
     if first is None:
         return []
-    others = [tensor.shard for tensor in tensors if tensor.name == first]
-    return [tr("facts.twice", tensor=printable(first), shard=printable(others[0]), other=printable(others[1]))]
+    one, other = [shard for shard, header in headers.items() if first in header.names][:2]
+    return [tr("facts.twice", tensor=printable(first), shard=printable(one), other=printable(other))]
 
 
-def tensor_twice(tensors: Sequence[Tensor]) -> str | None:
+def tensor_twice(headers: Iterable[Header]) -> str | None:
     """The first name that two shards have."""
     seen: set[str] = set()
-    for tensor in tensors:
-        if tensor.name in seen:
-            return tensor.name
-        seen.add(tensor.name)
+    for header in headers:
+        both = seen.intersection(header.names)
+        if both:
+            return min(both)
+        seen.update(header.names)
     return None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fitserve.errors import NotFound
 from fitserve.facts.config import CONFIG_LIMIT_BYTES, parse_json
-from fitserve.facts.folder import INDEX, index_of, main_shards, tensor_twice
+from fitserve.facts.folder import INDEX, index_of, joined, main_shards, tensor_twice
 from fitserve.facts.headers_range import Progress, fetch_headers
 from fitserve.facts.hub_http import HubWeb
 from fitserve.facts.hub_ref import HubRef
@@ -15,7 +15,6 @@ from fitserve.facts.model import ModelFacts, QuantFormat, Quantization
 from fitserve.facts.quantization import SIDE_FILES, read_quantization
 from fitserve.facts.read_config import describe, with_judgement
 from fitserve.facts.safetensors import Header
-from fitserve.facts.tensors import fold
 from fitserve.facts.vision import PROCESSOR_FILES
 from fitserve.text import tr
 
@@ -43,7 +42,7 @@ def _read(web: HubWeb, ref: HubRef, progress: Progress | None) -> ModelFacts:
     extras = {name: _json(web, ref, name) for name in PROCESSOR_FILES if name in files}
     side = next((_json(web, ref, name) for name in SIDE_FILES if name in files), None)
     headers, problems = _headers(web, ref, files, progress)
-    tensors = fold(tensor for header in headers for tensor in header.tensors)
+    tensors = joined(headers)
     facts = describe(config, tensors, read_quantization(config, side), name=ref.id, source=str(ref), extras=extras)
     facts = replace(facts, notes=(tr("hub.note", ref=ref, host=web.host),))
     return with_judgement(facts, tuple(files), problems)
@@ -62,7 +61,7 @@ def _headers(
     """Headers of the shards that count, and what is wrong with their sizes."""
     shards = [files[name] for name in main_shards(files)]
     headers = fetch_headers(web, ref, shards, progress)
-    if INDEX in files and tensor_twice([tensor for header in headers for tensor in header.tensors]):
+    if INDEX in files and tensor_twice(headers):
         named = set(index_of(web.get(file_path(ref, INDEX), limit=_INDEX_LIMIT_BYTES), INDEX).values())
         pairs = [(shard, header) for shard, header in zip(shards, headers, strict=True) if shard.path in named]
     else:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from fitserve.facts.config import broken
-from fitserve.facts.tensors import Tensor
+from fitserve.facts.tensors import FoldedTensors, Folding
 from fitserve.text import tr
 
 LENGTH_BYTES = 8
@@ -45,7 +46,8 @@ _BAD_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 class Header:
     """What one file holds. `data_bytes` is what must follow the header."""
 
-    tensors: tuple[Tensor, ...]
+    tensors: FoldedTensors
+    names: Collection[str]
     header_bytes: int  # with the eight bytes of length
     data_bytes: int
 
@@ -87,7 +89,7 @@ def parse_header(content: bytes, shard: str) -> Header:
     """The JSON part of a header. Offsets must cover the data from its beginning, in order, without gap or overlap."""
     entries = _entries(content, shard)
     sizes: dict[tuple[str, tuple[int, ...]], int | None] = {}
-    tensors = []
+    folding = Folding(shard)
     for name, entry in entries.items():
         key = (entry.dtype, entry.shape)
         if key not in sizes:
@@ -95,8 +97,9 @@ def parse_header(content: bytes, shard: str) -> Header:
         begin, end = entry.data_offsets
         if begin < 0 or end < begin or sizes[key] not in (end - begin, None):
             raise broken("facts.bad_entry", shard, tensor=name, entry=f"{key[0]} {list(key[1])} [{begin}, {end}]")
-        tensors.append(Tensor(name, entry.dtype, entry.shape, end - begin, shard))
-    return Header(tuple(tensors), LENGTH_BYTES + len(content), _covered(entries, shard))
+        folding.add(name, entry.dtype, entry.shape, end - begin)
+    tensors = FoldedTensors(folding.folds())
+    return Header(tensors, entries.keys(), LENGTH_BYTES + len(content), _covered(entries, shard))
 
 
 def _entries(content: bytes, shard: str) -> dict[str, _Entry]:

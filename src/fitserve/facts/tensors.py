@@ -53,6 +53,7 @@ class Fold(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 EXPERTS = ".experts."
+_NUMBERS = {str(number): number for number in range(4096)}
 
 
 class FoldedTensors(Sequence[Tensor]):
@@ -90,36 +91,53 @@ class FoldedTensors(Sequence[Tensor]):
         return f"<{len(self)} tensors>"
 
 
-def fold(tensors: Iterable[Tensor]) -> FoldedTensors:
-    """The same tensors folded, experts in order of their numbers."""
-    if isinstance(tensors, FoldedTensors):
-        return tensors
-    found: dict[tuple[object, ...], list[int]] = {}
-    firsts: dict[tuple[object, ...], Tensor] = {}
-    for tensor in tensors:
-        name = tensor.name
+class Folding:
+    """Folds the tensors of one shard as they come."""
+
+    def __init__(self, shard: str) -> None:
+        self.shard = shard
+        self._single: list[Tensor] = []
+        self._experts: dict[str, tuple[Tensor, list[int]]] = {}
+
+    def add(self, name: str, dtype: str, shape: tuple[int, ...], size_bytes: int) -> None:
+        """Take a tensor in. An expert of another type or shape than its like stands by itself."""
         start = name.find(EXPERTS) + len(EXPERTS)
         end = name.find(".", start)
-        number = name[start:end] if start >= len(EXPERTS) else ""
-        if not number.isdigit() or not number.isascii() or (number[0] == "0" and number != "0") or len(number) > 9:
-            firsts[(name, tensor.shard)] = tensor
-            continue
-        key = (name[:start], name[end:], tensor.dtype, tensor.shape, tensor.shard, tensor.size_bytes)
-        if key in found:
-            found[key].append(int(number))
+        number = _NUMBERS.get(name[start:end]) if start >= len(EXPERTS) else None
+        if number is None:
+            self._single.append(Tensor(name, dtype, shape, size_bytes, self.shard))
+            return
+        place = name[:start] + name[end:]
+        kept = self._experts.get(place)
+        if kept is None:
+            self._experts[place] = (Tensor(name, dtype, shape, size_bytes, self.shard), [number])
+        elif kept[0].shape == shape and kept[0].dtype == dtype and kept[0].size_bytes == size_bytes:
+            kept[1].append(number)
         else:
-            found[key] = [int(number)]
-            firsts[key] = tensor
-    return FoldedTensors(_fold(firsts[key], found.get(key)) for key in firsts)
+            self._single.append(Tensor(name, dtype, shape, size_bytes, self.shard))
+
+    def folds(self) -> list[Fold]:
+        """What was taken in."""
+        return [Fold(tensor) for tensor in self._single] + [_ordered(*kept) for kept in self._experts.values()]
 
 
-def _fold(first: Tensor, numbers: list[int] | None) -> Fold:
-    if numbers is None:
-        return Fold(first)
-    ordered = tuple(sorted(numbers))
+def _ordered(first: Tensor, numbers: list[int]) -> Fold:
+    """Experts in order of their numbers; files have them in order of their names."""
+    numbers.sort()
     before, _, after = first.name.partition(EXPERTS)
-    name = f"{before}{EXPERTS}{ordered[0]}{after[after.index('.') :]}"
-    return Fold(Tensor(name, first.dtype, first.shape, first.size_bytes, first.shard), ordered)
+    name = f"{before}{EXPERTS}{numbers[0]}{after[after.index('.') :]}"
+    return Fold(Tensor(name, first.dtype, first.shape, first.size_bytes, first.shard), tuple(numbers))
+
+
+def fold(tensors: Iterable[Tensor]) -> FoldedTensors:
+    """The same tensors folded."""
+    if isinstance(tensors, FoldedTensors):
+        return tensors
+    shards: dict[str, Folding] = {}
+    for tensor in tensors:
+        folding = shards.get(tensor.shard) or shards.setdefault(tensor.shard, Folding(tensor.shard))
+        folding.add(tensor.name, tensor.dtype, tensor.shape, tensor.size_bytes)
+    return FoldedTensors(fold for folding in shards.values() for fold in folding.folds())
 
 
 def folds_of(tensors: Sequence[Tensor]) -> tuple[Fold, ...]:
