@@ -121,7 +121,7 @@ def test_a_model_without_pictures_is_asked_in_text(deploy: Deploy, runner: Start
 
 
 def test_a_wrong_answer_of_the_demo_model_is_not_an_answer(deploy: Deploy, runner: Start) -> None:
-    deployment = replace(deploy(answer="I like turtles"), demo=True)
+    deployment = replace(deploy(answer="I like\n\x1b[31mturtles\x1b]0;t\x07"), demo=True)
     save(deployment)
     assert runner(deployment).wait() == Exit.GAVE_UP
     live = read_live("one")

@@ -98,15 +98,22 @@ def test_a_killed_supervisor_takes_its_engines_along(control: Control, deploy: D
     came_up(control, deployment)
 
 
-def test_a_supervisor_without_a_socket_is_still_ended(control: Control, deploy: Deploy, home: Path) -> None:
-    came_up(control, deploy())  # the runtime folder may be wiped when a session ends
-    socket_path().unlink()
+def test_a_supervisor_without_a_socket_keeps_its_engines_and_is_still_ended(
+    control: Control, deploy: Deploy, home: Path, free_port: int
+) -> None:
+    came_up(control, deploy("one"))
+    came_up(control, deploy("two", port=free_port + 1))
+    socket_path().unlink()  # the runtime folder may be wiped when a session ends
     assert look("one").state == "answering"
     with control.alone("one"):
         assert control.stop("one")
-    assert marked(home) == []
+    assert look("one").state == "stopped"
+    assert look("two").state == "answering"
+    came_up(control, deploy("one"))  # by a second supervisor
+    assert len(control.supervisor.processes()) == 2
     control.supervisor.end()
     assert not control.supervisor.processes()
+    assert marked(home) == []
 
 
 def test_a_runner_that_dies_without_a_word(control: Control, deploy: Deploy) -> None:

@@ -15,7 +15,7 @@ from fitserve.run.drain import Drain
 from fitserve.run.edges import Edges, Outcome, Probe
 from fitserve.run.engine_log import EngineLog
 from fitserve.run.engine_process import EngineProcess
-from fitserve.run.evidence import Witness
+from fitserve.run.evidence import Witness, clean
 from fitserve.run.exits import Exit
 from fitserve.run.live import Evidence, Live, Reason, State
 from fitserve.run.processes import Identity
@@ -219,7 +219,7 @@ class Runner:
     def _unproved(self, running: _Running, probe: Probe) -> Exit:
         self._end_engine(running)
         wrong = probe.outcome is Outcome.WRONG
-        said = Evidence(probe.answer if wrong else probe.detail)
+        said = Evidence(clean(" ".join((probe.answer if wrong else probe.detail).split())))
         return self._failed(Reason.WRONG_ANSWER if wrong else Reason.NO_ANSWER, probe.question, said)
 
     def _failed(self, reason: Reason, detail: str, evidence: Evidence | None = None) -> Exit:

@@ -81,8 +81,12 @@ class Supervisor:
             program_path(name).unlink(missing_ok=True)
             with contextlib.suppress(OSError):
                 self._call("removeProcessGroup", name, tolerate=(BAD_NAME,))
-            if not self.states():
+            if not self._has_programs():
                 self._shut_down()
+
+    def _has_programs(self) -> bool:
+        """Whether it still looks after something; one that can't be asked keeps what has a conf."""
+        return bool(self.states()) or any(program_path("x").parent.glob("*.conf"))
 
     def processes(self) -> tuple[Identity, ...]:
         """Every supervisor of ours that runs, also one whose socket somebody has removed."""
@@ -138,12 +142,9 @@ class Supervisor:
             self._clock.sleep(_POLL_S)
 
     def _shut_down(self) -> None:
-        """Ask it to end; one that can't be talked to is sent TERM, on which supervisor ends in good order too."""
+        """TERM is its own way to end in good order, and reaches one whose socket is gone too."""
         ours = self.processes()
-        try:
-            call(socket_path(), "shutdown")
-        except (OSError, Fault, OperationFailed):
-            send(ours, signal.SIGTERM)
+        send(ours, signal.SIGTERM)
         end(wait_gone(ours, STOP_WAIT_S, self._clock), 10.0, self._clock)
         socket_path().unlink(missing_ok=True)
         (supervisor_dir() / "supervisord.pid").unlink(missing_ok=True)
