@@ -144,7 +144,7 @@ def test_each_bad_answer_is_told(twin: Twin, mood: str, code: str, exit_code: in
     with pytest.raises(FitserveError) as caught:
         read_hub(REF, web=web(twin))
     assert (caught.value.code, caught.value.exit_code) == (code, exit_code)
-    assert "127.0.0.1" in caught.value.message
+    assert "127.0.0.1" in caught.value.message and "fitserve inspect" in caught.value.hint
 
 
 def test_a_silent_hub_is_given_up(twin: Twin) -> None:

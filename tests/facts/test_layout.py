@@ -171,3 +171,13 @@ def test_what_can_not_be_laid_out_is_left_open() -> None:
         == {}
     )
     assert infer_tensors(replace(read_known("qwen3.5-4b"), architecture="BrandNewForCausalLM")) == ()
+
+
+def test_a_mixed_build_has_both_its_schemes() -> None:
+    facts = read_known("qwen3.6-35b-a3b-nvfp4")
+    assert [len(group.targets) for group in facts.quantization.groups] == [130, 161]
+    types = {
+        tensor.name.rpartition("layers.0.")[2]: tensor.dtype for tensor in facts.tensors if "layers.0." in tensor.name
+    }
+    assert types["mlp.experts.0.up_proj.weight"] == "U8" and types["linear_attn.out_proj.weight"] == "F8_E4M3"
+    assert types["mlp.gate.weight"] == "BF16"

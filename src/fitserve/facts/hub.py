@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fitserve.errors import NotFound
+from fitserve.errors import FitserveError, NotFound
 from fitserve.facts.config import CONFIG_LIMIT_BYTES, parse_json
 from fitserve.facts.folder import INDEX, index_of, joined, main_shards, tensor_twice
 from fitserve.facts.headers_range import Progress, fetch_headers
 from fitserve.facts.hub_http import HubWeb
-from fitserve.facts.hub_ref import HubRef
+from fitserve.facts.hub_ref import Hub, HubRef
 from fitserve.facts.hub_site import HubFile, file_path, list_files, open_web
 from fitserve.facts.model import ModelFacts, QuantFormat, Quantization
 from fitserve.facts.quantization import SIDE_FILES, read_quantization
@@ -30,8 +30,22 @@ def read_hub(ref: HubRef, progress: Progress | None = None, web: HubWeb | None =
     web = web or open_web(ref.hub)
     try:
         return _read(web, ref, progress)
+    except FitserveError as error:
+        error.hint = error.hint or _next_command(error.code, ref)
+        raise
     finally:
         web.close()
+
+
+def _next_command(code: str, ref: HubRef) -> str:
+    """What to type after a failure: a token where one is asked for, else the same model on the other hub."""
+    if code == "hub_denied":
+        variable = "HF_TOKEN" if ref.hub is Hub.HUGGING_FACE else "MODELSCOPE_API_TOKEN"
+        return f"{variable}=… fitserve inspect {ref}"
+    if code in ("hub_rate_limited", "broken_model"):
+        return f"fitserve inspect {ref}"
+    other = f"modelscope:{ref.id}" if ref.hub is Hub.HUGGING_FACE else f"hf:{ref.id}"
+    return f"fitserve inspect {other}"
 
 
 def _read(web: HubWeb, ref: HubRef, progress: Progress | None) -> ModelFacts:

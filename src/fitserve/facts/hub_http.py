@@ -24,10 +24,11 @@ LONGEST_WAIT_S = 10.0  # between attempts, whatever Retry-After says
 class _TryAgainError(Exception):
     """A failure that another attempt may mend; `failure` is told when none does."""
 
-    def __init__(self, failure: FitserveError, wait_s: float) -> None:
+    def __init__(self, failure: FitserveError, wait_s: float, attempts: int = ATTEMPTS) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.wait_s = wait_s
+        self.attempts = attempts
 
 
 @dataclass
@@ -87,6 +88,8 @@ class HubWeb:
                 self._read(path, got, start, length, limit)
             except _TryAgainError as problem:
                 failure = problem.failure
+                if attempt + 1 >= problem.attempts:
+                    break
                 if attempt + 1 < ATTEMPTS:
                     self._wait(min(problem.wait_s * 2**attempt, LONGEST_WAIT_S))
             else:
@@ -107,6 +110,8 @@ class HubWeb:
                 self._collect(response, got, skip if length is not None else 0, limit, whole=length is None)
         except httpx2.TimeoutException as error:
             raise _TryAgainError(TimedOut(tr("hub.silent", host=self.host), evidence=_what(error)), 0.5) from error
+        except httpx2.ConnectError as error:  # no such name, nobody listens: once more is enough
+            raise _TryAgainError(self._unreachable(error), 0.5, attempts=2) from error
         except httpx2.TransportError as error:
             raise _TryAgainError(self._unreachable(error), 0.5) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, RuntimeError) as error:  # RuntimeError: closed by another thread
@@ -138,7 +143,7 @@ class HubWeb:
             raise _TryAgainError(failure, _retry_after(response.headers.get("retry-after", "")))
         if status in (401, 403):
             denied = tr("hub.denied", host=self.host)
-            raise OperationFailed(denied, code="hub_denied", evidence=evidence, hint="HF_TOKEN=…")
+            raise OperationFailed(denied, code="hub_denied", evidence=evidence)
         if status == 404:
             raise NotFound(tr("hub.not_found", host=self.host), code="hub_not_found", evidence=evidence)
         if status not in (200, 206):
@@ -158,7 +163,7 @@ class HubWeb:
 
     def _unreachable(self, error: Exception) -> FitserveError:
         message = tr("hub.unreachable", host=self.host)
-        return OperationFailed(message, code="hub_unreachable", evidence=_what(error), hint=tr("hub.unreachable_hint"))
+        return OperationFailed(message, code="hub_unreachable", evidence=_what(error))
 
 
 def _what(error: Exception) -> str:

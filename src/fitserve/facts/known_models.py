@@ -77,28 +77,30 @@ def _config(entry: dict[str, object]) -> dict[str, object]:
 
 def _filled(config: dict[str, object], facts: ModelFacts) -> dict[str, object]:
     """The config with its patterns written out."""
-    raw = facts.quantization.raw
-    if not any(isinstance(raw.get(key), list) for key in ("ignore", "modules_to_not_convert")):
-        return config
     numbers = {
         "layers": range(len(facts.layers)),
         "linear": [index for index, kind in enumerate(facts.layers) if kind is LayerKind.LINEAR_ATTENTION],
         "full": [index for index, kind in enumerate(facts.layers) if kind is LayerKind.FULL_ATTENTION],
         "blocks": range(facts.vision.depth if facts.vision else 0),
     }
-    filled = {key: _written_out(value, numbers) if isinstance(value, list) else value for key, value in raw.items()}
-    return {**config, "quantization_config": filled}
+    raw = facts.quantization.raw
+    return {**config, "quantization_config": _written_out(raw, numbers)} if raw else config
 
 
-def _written_out(patterns: list[object], numbers: Mapping[str, Iterable[int]]) -> list[object]:
-    names: list[object] = []
-    for pattern in patterns:
-        hole = _HOLE.search(pattern) if isinstance(pattern, str) else None
-        if hole is None or not isinstance(pattern, str):
-            names.append(pattern)
+def _written_out(value: object, numbers: Mapping[str, Iterable[int]]) -> object:
+    """The same value with each pattern in a list replaced by the names that it stands for."""
+    if isinstance(value, dict):
+        return {key: _written_out(inner, numbers) for key, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    written: list[object] = []
+    for entry in value:
+        hole = _HOLE.search(entry) if isinstance(entry, str) else None
+        if hole and isinstance(entry, str):
+            written += [entry.replace(hole[0], str(number)) for number in numbers[hole[1]]]
         else:
-            names += [pattern.replace(hole[0], str(number)) for number in numbers[hole[1]]]
-    return names
+            written.append(entry)
+    return written
 
 
 def _limited(facts: ModelFacts, entry: dict[str, object]) -> ModelFacts:
