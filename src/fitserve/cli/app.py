@@ -14,6 +14,7 @@ VERBS = {  # in the order of a first day; each module has a `command`
     "inspect": "inspect",
     "plan": "plan",
     "explain": "explain",
+    "calibrate": "calibrate",
     "up": "up",
     "status": "status",
     "logs": "logs",
@@ -24,6 +25,7 @@ VERBS = {  # in the order of a first day; each module has a `command`
     "doctor": "doctor",
     "bench": "bench",
     "compare": "compare",
+    "report": "report",
     "engine": "engine",
 }
 
