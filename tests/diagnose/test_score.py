@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools" / "doctor_s
 from cases import cases, changed
 from score import tallied
 
+TOOL = Path(__file__).parent.parent.parent / "tools" / "doctor_score"
 COUNTED = [case for case in cases() if case.current and case.sure]
 
 
@@ -26,3 +28,8 @@ def test_score(alter):
 
 def test_changed_cases_are_changed():
     assert all(changed(case).log != case.log for case in COUNTED if any("pid=" in line for line in case.log))
+
+
+def test_the_tables_in_the_docs_are_the_computed_ones():
+    check = [sys.executable, str(TOOL), "--check"]
+    assert subprocess.run(check, capture_output=True, check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Score the doctor on the labelled cases and write the table into docs/doctor.md.
+"""Score the doctor on the labelled cases; write that table into docs/doctor.md, the mistakes into the troubleshooting.
 
 python tools/doctor_score           # prints, and writes the table between its marks
 python tools/doctor_score --check   # fails where the table in the docs is not the one that is computed
@@ -12,10 +12,11 @@ from pathlib import Path
 from cases import cases, changed
 from score import Tally, tallied
 
+from fitserve.diagnose.mistakes import table as mistakes
 from fitserve.text import choose_language
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "doctor.md"
-BEGIN, END = "<!-- doctor_score -->\n", "<!-- /doctor_score -->\n"
+DOCS = Path(__file__).parent.parent.parent / "docs"
+TROUBLE = {"en": "troubleshooting.md", "zh": "troubleshooting.zh.md"}
 
 
 def main() -> int:
@@ -24,12 +25,24 @@ def main() -> int:
     text, missed = table()
     print(text)
     print("\n".join(missed))
-    old = DOCS.read_text(encoding="utf-8")
-    new = old[: old.index(BEGIN) + len(BEGIN)] + text + old[old.index(END) :]
+    new = {"doctor.md": _filled("doctor.md", "doctor_score", text)}
+    for language, name in TROUBLE.items():
+        choose_language(language)
+        new[name] = _filled(name, "mistakes", mistakes())
+    stale = [name for name, content in new.items() if (DOCS / name).read_text(encoding="utf-8") != content]
     if "--check" in sys.argv:
-        return int(old != new)
-    DOCS.write_text(new, encoding="utf-8")
+        print("\n".join(stale))
+        return len(stale)
+    for name in stale:
+        (DOCS / name).write_text(new[name], encoding="utf-8")
     return 0
+
+
+def _filled(name: str, mark: str, text: str) -> str:
+    """The document with what stands between its marks replaced."""
+    begin, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->\n"
+    old = (DOCS / name).read_text(encoding="utf-8")
+    return old[: old.index(begin) + len(begin)] + text + old[old.index(end) :]
 
 
 def table() -> tuple[str, list[str]]:

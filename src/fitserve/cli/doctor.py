@@ -38,8 +38,23 @@ def _help(key: str) -> str:
     help=_help("option_fail_on"),
 )
 @click.option("--example", metavar="NAME", default="", help=_help("option_example"))
-def command(target: str | None, flags: str, gpus: str, model: str, as_json: bool, fail_on: str, example: str) -> int:
+@click.option("--mistakes", is_flag=True, help=_help("option_mistakes"))
+def command(
+    target: str | None,
+    flags: str,
+    gpus: str,
+    model: str,
+    as_json: bool,
+    fail_on: str,
+    example: str,
+    mistakes: bool,
+) -> int:
     """Explain a log: a file, standard input, or a deployment's own."""
+    if mistakes:
+        from fitserve.cli import doctor_mistakes
+
+        doctor_mistakes.show(as_json=as_json)
+        return 0
     from fitserve.cli import doctor_service, doctor_source, doctor_words
     from fitserve.diagnose.document import document
     from fitserve.diagnose.engine import diagnose
