@@ -183,6 +183,8 @@ def test_kinds_are_found_by_their_own_name_and_are_plausible(kind: object) -> No
         ("NVIDIA GeForce RTX 4060 Ti", 15.6, "RTX 4060 Ti 16GB"),
         ("NVIDIA RTX 6000 Ada Generation", 47.4, "RTX 6000 Ada"),
         ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 94.97, "RTX PRO 6000"),
+        ("NVIDIA GeForce RTX 4090", 47.4, "RTX 4090 48GB"),
+        ("NVIDIA GeForce RTX 4090", 23.5, "RTX 4090"),
         ("NVIDIA GeForce RTX 5090 Laptop GPU", 23.4, None),
         ("Quadro K2000", 2.0, None),
     ],

@@ -41,6 +41,7 @@ _N, _B, _P, _L = Peer.NONE, Peer.BRIDGE, Peer.PCIE, Peer.NVLINK
 _Row = tuple[str, int, float, bool, int, tuple[int, int], Peer]
 _ROWS: tuple[_Row, ...] = (  # name, GB on the box, visible GiB, seen, GB/s, capability, peers
     ("RTX 2080 Ti", 11, 10.57, True, 616, (7, 5), _B),
+    ("RTX 2080 Ti 22GB", 22, 21.48, False, 616, (7, 5), _B),  # refitted, like the others with twice their memory
     ("TITAN RTX", 24, 23.46, False, 672, (7, 5), _B),
     ("RTX 3060", 12, 11.63, False, 360, (8, 6), _N),
     ("RTX 3060 Ti", 8, 7.66, False, 448, (8, 6), _N),
@@ -48,6 +49,7 @@ _ROWS: tuple[_Row, ...] = (  # name, GB on the box, visible GiB, seen, GB/s, cap
     ("RTX 3070 Ti", 8, 7.66, False, 608, (8, 6), _N),
     ("RTX 3080", 10, 9.64, False, 760, (8, 6), _N),
     ("RTX 3080 12GB", 12, 11.63, False, 912, (8, 6), _N),
+    ("RTX 3080 20GB", 20, 19.6, False, 760, (8, 6), _N),
     ("RTX 3080 Ti", 12, 11.63, False, 912, (8, 6), _N),
     ("RTX 3090", 24, 25295323136 / GIB, True, 936, (8, 6), _B),
     ("RTX 3090 Ti", 24, 23.57, True, 1008, (8, 6), _B),
@@ -61,6 +63,7 @@ _ROWS: tuple[_Row, ...] = (  # name, GB on the box, visible GiB, seen, GB/s, cap
     ("RTX 4080", 16, 15.57, False, 717, (8, 9), _N),
     ("RTX 4080 SUPER", 16, 15.57, False, 736, (8, 9), _N),
     ("RTX 4090", 24, 23.52, True, 1008, (8, 9), _N),
+    ("RTX 4090 48GB", 48, 47.37, False, 1008, (8, 9), _N),
     ("RTX 4090D", 24, 23.52, False, 1008, (8, 9), _N),
     ("RTX 5060", 8, 7.53, False, 448, (12, 0), _N),
     ("RTX 5060 Ti 16GB", 16, 15.45, True, 448, (12, 0), _N),
@@ -77,6 +80,7 @@ _ROWS: tuple[_Row, ...] = (  # name, GB on the box, visible GiB, seen, GB/s, cap
     ("RTX 4000 Ada", 20, 19.6, False, 360, (8, 9), _P),
     ("RTX 4500 Ada", 24, 23.5, False, 432, (8, 9), _P),
     ("RTX 5000 Ada", 32, 31.5, False, 576, (8, 9), _P),
+    ("RTX 5880 Ada", 48, 47.4, False, 960, (8, 9), _P),
     ("RTX 6000 Ada", 48, 47.4, False, 960, (8, 9), _P),
     ("RTX PRO 4000", 24, 23.4, False, 672, (12, 0), _P),
     ("RTX PRO 4500", 32, 31.38, True, 896, (12, 0), _P),

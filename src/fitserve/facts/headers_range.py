@@ -7,6 +7,7 @@ run that was broken off goes on where it stood.
 from __future__ import annotations
 
 import hashlib
+import threading
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from fitserve.errors import FitserveError
+from fitserve.facts.config import broken
 from fitserve.facts.hub_http import HubWeb
 from fitserve.facts.hub_ref import HubRef
 from fitserve.facts.hub_site import HubFile, file_path
@@ -22,6 +24,7 @@ from fitserve.paths import cache_dir
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
 _PIECE_BYTES = 1024**2
+_TOTAL_LIMIT_BYTES = 5 * HEADER_LIMIT_BYTES  # the largest published models have some 40 MB
 _WORKERS = 8
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
@@ -34,7 +37,10 @@ def fetch_headers(
     stored = {shard.path: _load(ref, shard) for shard in shards}
     missing = [shard for shard in shards if stored[shard.path] is None]
     lengths = dict(zip((s.path for s in missing), _each(web, missing, lambda s: _length(web, ref, s)), strict=True))
-    tally = _Tally(sum(lengths.values()), progress)
+    total = sum(lengths.values())
+    if total > _TOTAL_LIMIT_BYTES:
+        raise broken("facts.header_length", str(ref), length=total, limit=_TOTAL_LIMIT_BYTES)
+    tally = _Tally(total, progress)
     web.allow(tally.total)
 
     def content(shard: HubFile) -> bytes:
@@ -51,11 +57,13 @@ class _Tally:
         self.total = total
         self.done = 0
         self.progress = progress
+        self._lock = threading.Lock()
 
     def add(self, count: int) -> None:
-        self.done += count
-        if self.progress:
-            self.progress(self.done, self.total)
+        with self._lock:
+            self.done += count
+            if self.progress:
+                self.progress(self.done, self.total)
 
 
 def _each(web: HubWeb, items: Sequence[_In], work: Callable[[_In], _Out]) -> list[_Out]:
