@@ -90,7 +90,7 @@ def rank_of(point: Point, figures: Calibration | None = None) -> RankLedger | No
         return None
     settings = settings_of(point, model)
     engine = EngineFacts("vllm", point.version, Path("python"), managed=False, device="cuda")
-    given = Given(PlanRequest(), model, engine, HOST, (card,), point.warm)
+    given = Given(PlanRequest(), model, engine, HOST, (card,), warm=point.warm)
     bare = RankLedger(given, settings, card, figures or calibration_for(card.name, point.version), 0)
     stated = point.truth.weights or point.weights_about
     if stated is not None:  # "Model loading took" holds the rotation table

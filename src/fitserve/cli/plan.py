@@ -53,7 +53,7 @@ def command(
 
 
 def _planned(model: str | None, options: dict[str, object], extra: tuple[str, ...]) -> tuple[Given, Plan]:
-    from fitserve.cli.plan_machine import assumed_engine, cards_of, model_of
+    from fitserve.cli.plan_machine import assumed_engine, cards_of, model_of, no_card_note, own_figures
     from fitserve.facts.read_host import read_host
     from fitserve.plan.given import Given
     from fitserve.plan.make import make_plan
@@ -63,7 +63,11 @@ def _planned(model: str | None, options: dict[str, object], extra: tuple[str, ..
     request = request_from(options, extra)
     facts, cards = model_of(model), cards_of(str(options["gpus"]))
     engine, host = assumed_engine(cards, options["engine_version"]), read_host()
-    return Given(request, facts, engine, host, cards), make_plan(request, facts, engine, host, cards)
+    learned = own_figures()
+    if cards is None and (note := no_card_note(str(options["gpus"]))):
+        click.echo(note, err=True)
+    given = Given(request, facts, engine, host, cards, learned)
+    return given, make_plan(request, facts, engine, host, cards, learned)
 
 
 def _reviewed(text: str, model: str | None, options: dict[str, object]) -> tuple[Given, Plan]:

@@ -44,6 +44,14 @@ def assumed_engine(cards: tuple[Gpu, ...] | None, version: object = None) -> Eng
     return EngineFacts("vllm", asked or VLLM_VERSION, Path("python"), managed=True, device="cuda")
 
 
+def own_figures() -> tuple[Path, ...]:
+    """Calibration files that this machine's own starts have filled."""
+    from fitserve.paths import state_dir
+    from fitserve.plan.learn import learned_files
+
+    return learned_files(state_dir() / "calibration")
+
+
 def no_card_note(gpus: str) -> str:
     """Said once where `auto` found no card."""
     return tr("plan.no_card") if gpus.strip() in ("", "auto") else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from fitserve.facts.engine import EngineFacts
 from fitserve.facts.gpu import Gpu
@@ -26,6 +27,7 @@ class Given:
     engine: EngineFacts
     host: HostFacts
     gpus: tuple[Gpu, ...] | None
+    learned: tuple[Path, ...] = ()  # calibration files of this machine's own starts
     warm: bool = False  # the compile cache holds this model and shape: nothing is compiled at the start
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 from fitserve.facts.gpu import Gpu
 from fitserve.plan.calibration import Calibration, calibration_for
@@ -38,15 +37,14 @@ class Weighed:
 class Scale:
     """Weighs candidates for one given situation; what does not change between them is added up once."""
 
-    def __init__(self, given: Given, learned: tuple[Path, ...] = ()) -> None:
+    def __init__(self, given: Given) -> None:
         self.given = given
         self.cards = tuple(sorted(given.gpus or (), key=_room, reverse=True))
         self._weights = Weights(given.model)
-        self._learned = learned
 
     def figures(self, card: Gpu) -> Calibration:
         """The calibration for a card under the engine's version."""
-        return calibration_for(card.name, self.given.engine.version, self._learned)
+        return calibration_for(card.name, self.given.engine.version, self.given.learned)
 
     def weigh(self, settings: Settings) -> Weighed:
         """The tightest of the roomiest `tensor_parallel_size` cards decides: the smallest rank sets the blocks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from fitserve.facts.engine import EngineFacts
 from fitserve.facts.gpu import Gpu
@@ -24,12 +25,14 @@ def make_plan(
     engine: EngineFacts,
     host: HostFacts,
     gpus: tuple[Gpu, ...] | None,
+    learned: tuple[Path, ...] = (),
 ) -> Plan:
     """Choose the settings that were not asked for, weigh them row by row, and say why.
 
-    `gpus` None means a CPU engine. A plan that does not fit is returned all the same, with `does_not_fit`.
+    `gpus` None means a CPU engine; `learned` are this machine's own calibration files (`plan/learn.py`). A plan that
+    does not fit is returned all the same, with `does_not_fit`.
     """
-    given = Given(request, model, engine, host, gpus)
+    given = Given(request, model, engine, host, gpus, learned)
     if given.on_cpu:
         return finish(given, draft_cpu(given))
     return finish(given, draft_gpu(given))
