@@ -27,7 +27,9 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-@click.command(help="Start MODEL (a folder, or demo) or a deployment by its NAME; wait until it answers.")
+@click.command(
+    help="Start MODEL (a folder, a hub id, a known model, or demo) or a deployment by its NAME; wait until it answers."
+)
 @click.argument("model", metavar="[MODEL|NAME]", required=False, default="")
 @click.argument("passthrough", metavar="[-- VLLM FLAGS]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--name", default="", help="the deployment's name (default: from the model)")

@@ -40,6 +40,7 @@ def drafted(
 
     Raises ToolMissing, NotFound, OperationFailed, SettingsError, DoesNotFit, ProblemsFound.
     """
+    from fitserve.cli.plan_machine import own_figures
     from fitserve.facts.read import read_model
     from fitserve.facts.read_host import read_host
     from fitserve.plan.make import make_plan
@@ -49,7 +50,7 @@ def drafted(
     engine = pick()
     port, notice = chosen_port(wishes.host, wishes.port, API_PORT, taken, "run.port_moved")
     request = _request(wishes, port)
-    plan = make_plan(request, model, engine, read_host(), _gpus(engine))
+    plan = make_plan(request, model, engine, read_host(), _gpus(engine), own_figures())
     if not plan.fits:
         refused(plan)
     refuse_bad(plan, wishes)
@@ -73,6 +74,7 @@ def frozen(draft: Draft, page_port: int | None) -> Deployment:
     """The deployment that the runner will read."""
     from fitserve.engines.launch import launch
     from fitserve.plan.document import plan_document
+    from fitserve.plan.make import served
     from fitserve.run.deployment import Deployment
     from fitserve.run.environment import engine_env
 
@@ -84,7 +86,7 @@ def frozen(draft: Draft, page_port: int | None) -> Deployment:
         env["VLLM_API_KEY"] = key
     return Deployment(
         name=wishes.name,
-        model=plan.model.source,
+        model=served(plan.model),
         served_model_name=plan.settings.served_model_name or plan.model.name,
         host=draft.request.host,
         port=draft.request.port,

@@ -26,7 +26,7 @@ class Wishes:
     """All that a person wants of a deployment. `values` holds options by name, only those that somebody gave."""
 
     name: str
-    model: str  # a folder, or "demo"
+    model: str  # a folder, a hub id, a known model's name, or "demo"
     values: Mapping[str, Any]
     typed: Mapping[str, Any]  # the part that was typed; the rest is read again at the next `up`
 
@@ -131,12 +131,23 @@ def target_name(model: str, name: str) -> tuple[str, str]:
     known = [*names(), *(one for one in known_deployments() if is_name(one))]
     if not model:
         return name or _only(known), ""
-    is_path = "/" in model or Path(model).expanduser().is_dir()
+    is_folder = Path(model).expanduser().is_dir()
+    is_path = "/" in model or is_folder
     if not is_path and model in known:
         return model, DEMO if model == DEMO else ""
     if model == DEMO and not is_path:
         return name or DEMO, DEMO
+    if not is_folder and _elsewhere(model):
+        return name or name_for(model.rpartition("/")[2]), model
     return name or name_for(Path(model).expanduser().resolve().name), str(Path(model).expanduser().absolute())
+
+
+def _elsewhere(model: str) -> bool:
+    """Whether the text names a model on a hub, or one whose facts ship with fitserve."""
+    from fitserve.facts.hub_ref import parse_ref
+    from fitserve.facts.known_models import find_known
+
+    return parse_ref(model) is not None or find_known(model) is not None
 
 
 def _only(known: list[str]) -> str:
@@ -148,7 +159,7 @@ def _only(known: list[str]) -> str:
 
 
 def model_folder(model: str) -> str:
-    """The folder to serve. Raises NotFound where the demo model is not part of this installation."""
+    """The folder to serve, or the hub's name for it. Raises NotFound where the demo model is not installed."""
     if model != DEMO:
         return model
     from fitserve.demo import model_dir
