@@ -183,11 +183,11 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def stub_endpoint(model: str = "stub-vl", key: str = "") -> Iterator[tuple[str, Seen]]:
+def stub_endpoint(model: str = "stub-vl", key: str = "", port: int = 0) -> Iterator[tuple[str, Seen]]:
     """(base URL, what it has seen) while the block runs."""
     seen = Seen()
     handler = type("StubHandler", (Handler,), {"seen": seen, "key": key, "model": model})
-    server = Server(("127.0.0.1", 0), handler)
+    server = Server(("127.0.0.1", port), handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}", seen

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 from playwright.sync_api import Browser
-from tests.browser.page import ChatPage
-from tests.browser.stub import Seen
+from tests.browser.page import ChatPage, served_page
+from tests.browser.stub import Seen, stub_endpoint
 
 PAGE_OF_A_DEPLOYMENT = """
 import sys
@@ -47,6 +47,19 @@ def test_a_key_and_a_taken_port(browser: Browser, endpoint: tuple[str, Seen], pa
     assert f"端口 {taken} 已被占用，聊天页改在 {url}。" in told
     assert process.returncode in (0, -15)
     assert "Traceback" not in told
+
+
+def test_a_page_that_is_there_before_its_model(browser: Browser, page_env: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with served_page("--backend-url", f"http://127.0.0.1:{port}", env=page_env) as url:
+        page = ChatPage(browser.new_context(locale="zh-CN").new_page(), url).open()
+        assert "还没有模型应答" in page.page.locator("#top").inner_text()
+        assert "没有响应" in page.page.locator("#top").inner_text()
+        with stub_endpoint(model="late", port=port):
+            page.page.locator("#top h1", has_text="late").wait_for()
+            assert page.ask("hello") == "I see no picture (turn 1)."
+        page.page.context.close()
 
 
 def test_the_page_that_the_process_manager_starts(

@@ -65,22 +65,7 @@ def command(
         return
     from fitserve.cli.chat_session import Session
 
-    Session(found.endpoint, pictures, limits, max_tokens).run()
-
-
-async def one_answer(
-    endpoint: Endpoint, question: str, pictures: tuple[Picture, ...], max_tokens: int | None, quiet: bool = False
-) -> tuple[Endpoint, Answer]:
-    """Ask one question in a conversation of its own and show the answer. Raises NoAnswer or NoAnswerInTime."""
-    from fitserve.chat.conversation import Conversation, OnNewPicture
-    from fitserve.chat.models import with_model
-    from fitserve.cli.chat_screen import Screen
-
-    endpoint = await with_model(endpoint)
-    screen = Screen(quiet)
-    screen.pictures(pictures)
-    messages = Conversation().ask(question, pictures, OnNewPicture.START_OVER).messages()
-    return endpoint, await screen.show(endpoint, messages, max_tokens)
+    Session(found, pictures, limits, max_tokens).run()
 
 
 def document(endpoint: Endpoint, answer: Answer, pictures: tuple[Picture, ...]) -> dict[str, object]:

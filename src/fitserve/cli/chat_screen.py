@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from fitserve.chat.images import Picture
 
 
+def colour() -> bool | None:
+    """For click: None leaves it to the terminal, False is NO_COLOR."""
+    return False if os.environ.get("NO_COLOR") else None
+
+
 class Screen:
     """Prints what is new with each event. `quiet` prints nothing and only collects."""
 
@@ -26,7 +32,7 @@ class Screen:
     def note(self, text: str) -> None:
         """A line beside the answer."""
         if not self._quiet:
-            click.secho(text, dim=True, err=True)
+            click.secho(text, dim=True, err=True, color=colour())
 
     def pictures(self, pictures: tuple[Picture, ...]) -> None:
         """What was changed on the pictures."""
@@ -73,7 +79,7 @@ class Piecewise:
         """Print what is new. Where a late mark turned text into thinking, what stands stays."""
         new = whole[self._shown :]
         if new:
-            click.secho(self._filter.feed(new), nl=False, err=self._err, dim=True if self._err else None)
+            click.secho(self._filter.feed(new), nl=False, err=self._err, dim=self._err or None, color=colour())
             (sys.stderr if self._err else sys.stdout).flush()
         self._shown = max(self._shown, len(whole))
 

@@ -6,29 +6,24 @@ import asyncio
 import contextlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from fitserve.chat.conversation import Conversation, OnNewPicture
 from fitserve.chat.images import Limits, Picture, read_picture
 from fitserve.chat.models import with_model
-from fitserve.cli.chat_screen import Screen
-from fitserve.cli.target import DEMO
+from fitserve.cli.chat_screen import Screen, colour
+from fitserve.cli.target import DEMO, Target
 from fitserve.errors import FitserveError
 from fitserve.text import tr
-
-if TYPE_CHECKING:
-    from fitserve.chat.endpoint import Endpoint
 
 
 class Session:
     """One reader, one endpoint. A failure is told and the conversation goes on."""
 
-    def __init__(
-        self, endpoint: Endpoint, pictures: tuple[Picture, ...], limits: Limits, max_tokens: int | None
-    ) -> None:
-        self._endpoint = endpoint
+    def __init__(self, target: Target, pictures: tuple[Picture, ...], limits: Limits, max_tokens: int | None) -> None:
+        self._endpoint = target.endpoint
+        self._is_demo = target.is_demo
         self._pictures = pictures
         self._limits = limits
         self._max_tokens = max_tokens
@@ -42,7 +37,7 @@ class Session:
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401 - its import gives input() a history and line editing
         self._screen.note(tr("chat.banner", model=self._endpoint.model, url=self._endpoint.base_url))
-        if self._endpoint.model == DEMO:
+        if self._is_demo or self._endpoint.model == DEMO:
             self._screen.note(tr("chat.toy"))
         self._screen.pictures(self._pictures)
         while (line := _line()) is not None and line != "/quit":
@@ -84,7 +79,7 @@ class Session:
     def _tell(self, error: FitserveError) -> None:
         lines = [error.message, error.evidence, error.hint and f"{tr('failure.next')} {error.hint}"]
         for line in filter(None, lines):
-            click.secho(line, fg="red" if line == error.message else None, err=True)
+            click.secho(line, fg="red" if line == error.message else None, err=True, color=colour())
 
 
 def _line() -> str | None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from fitserve.chat.conversation import OnNewPicture
-from fitserve.chat.models import with_model
+from fitserve.chat.models import served_models
 from fitserve.chat.said import Problem
 from fitserve.text import tr
 from fitserve.web.talk import Desk, Draft, Talk, cleared
 from fitserve.web.view import header, messages, notice_line
 
 FORMATS = [".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif", ".heic"]
+_LOOK_EVERY_S = 2.0
 _LONGEST_TEXT = 100_000  # a longer paste becomes a file, which we could not read
 LATEX: list[dict[str, str | bool]] = [
     {"left": "$$", "right": "$$", "display": True},
@@ -53,7 +55,9 @@ class Page:
             box.stop(self._stop, queue=False, show_progress="hidden", api_visibility="private")
             for event in (clear.click, chat.clear):
                 event(self._clear, None, out, queue=False, **quiet)
-            blocks.load(self._look, None, [top], **quiet)
+            looking = gr.Timer(_LOOK_EVERY_S)
+            for event in (blocks.load, looking.tick):
+                event(self._look, None, [top, looking], **quiet)
             blocks.unload(self._leave)
         return blocks
 
@@ -135,15 +139,17 @@ class Page:
     def _leave(self, request: gr.Request) -> None:
         self._desk.ongoing.drop(_reader(request))
 
-    async def _look(self) -> str:
-        """Who answers, asked each time the page is opened."""
+    async def _look(self) -> list[Any]:
+        """Who answers: asked when the page is opened, and again until somebody does."""
         endpoint, problem = self._desk.endpoint, None
         try:
-            endpoint = await with_model(endpoint)
+            served = await served_models(endpoint)
+            endpoint = replace(endpoint, model=endpoint.model or served[0].name)
         except Problem as caught:
             problem = caught.what
         is_demo = self._is_demo or endpoint.model == "demo"
-        return header(endpoint.model, endpoint.base_url, is_demo, self._language, problem)
+        top = header(endpoint.model, endpoint.base_url, is_demo, self._language, problem)
+        return [top, gr.Timer(active=problem is not None)]
 
     def _tr(self, name: str) -> str:
         return tr(f"web.{name}", self._language)
