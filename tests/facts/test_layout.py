@@ -12,10 +12,11 @@ import pytest
 
 from fitserve.facts.known_models import known_names, near_known, read_known
 from fitserve.facts.layout import infer_tensors
-from fitserve.facts.model import ModelFacts, Quantization, Tensor
+from fitserve.facts.model import ModelFacts, QuantFormat, Quantization, Tensor
 from fitserve.facts.quantization import read_quantization
 from fitserve.facts.read import read_model
-from fitserve.facts.weights import ModuleGroup, group_weights
+from fitserve.facts.read_config import describe
+from fitserve.facts.weights import ModuleGroup, group_weights, parameters
 
 DATA = Path(__file__).parent.parent / "data"
 _NUMBER = re.compile(r"\.\d+(?=\.)")
@@ -181,3 +182,16 @@ def test_a_mixed_build_has_both_its_schemes() -> None:
     }
     assert types["mlp.experts.0.up_proj.weight"] == "U8" and types["linear_attn.out_proj.weight"] == "F8_E4M3"
     assert types["mlp.gate.weight"] == "BF16"
+
+
+FAMILIES = json.loads((DATA / "headers" / "families.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_families_are_laid_out_as_transformers_builds_them(family: str) -> None:
+    recorded = FAMILIES[family]
+    facts = describe(recorded["config"], (), Quantization(QuantFormat.NONE), name="x", source="x")
+    tensors = infer_tensors(facts)
+    assert sum(parameters(tensor, None) for tensor in tensors) == recorded["parameters"]
+    if recorded["names"]:
+        assert sorted(tensor.name for tensor in tensors) == recorded["names"]
