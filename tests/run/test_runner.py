@@ -135,7 +135,7 @@ def test_port_in_use(deploy: Deploy, runner: Start, free_port: int) -> None:
         assert runner(deploy()).wait() == Exit.GAVE_UP
     live = read_live("one")
     assert live.reason == "port_in_use"
-    assert f"(pid {os.getpid()})" in live.detail
+    assert f"(pid {os.getpid()})" in live.evidence.text
 
 
 def test_a_port_that_is_taken_during_the_start_is_not_asked(deploy: Deploy, runner: Start, home: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_port_that_is_taken_during_the_start_is_not_asked(deploy: Deploy, runn
         assert started.wait() == Exit.GAVE_UP
     live = read_live("one")
     assert live.reason == "port_in_use"
-    assert f"(pid {os.getpid()})" in live.detail
+    assert f"(pid {os.getpid()})" in live.evidence.text
     assert marked(home) == []
 
 

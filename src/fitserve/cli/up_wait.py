@@ -8,6 +8,7 @@ from fitserve.cli.up_screen import Screen, stage_text
 from fitserve.errors import FitserveError, OperationFailed, TimedOut
 from fitserve.run.follow import FINAL, follow
 from fitserve.run.live import Live, Reason, State
+from fitserve.run.ports import next_free
 from fitserve.text import tr
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ def wait_until_answering(name: str, control: Control, timeout_s: float, shown: S
 
 def failure(live: Live) -> FitserveError:
     """Why a start ended, with the line that shows it and what to type next."""
-    code = "port_in_use" if live.reason is Reason.PORT_IN_USE else live.reason or "failed"
+    code = live.reason or "failed"
     message = tr("run.start_failed", name=live.name, reason=reason_text(live))
     hint = f"fitserve logs {live.name}" if live.evidence.line == 0 else f"fitserve doctor {live.name}"
+    if live.reason is Reason.PORT_IN_USE:
+        hint = f"fitserve up {live.name} --port {next_free('127.0.0.1', int(live.detail) + 1) or '…'}"
     return OperationFailed(message, code=code, evidence=evidence_text(live), hint=hint)
 
 

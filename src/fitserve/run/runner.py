@@ -65,8 +65,8 @@ class Runner:
         if asked := self._waited_back_off():
             return self._stopped(None, asked.reason)
         if not ports.is_free(self._deployment.host, self._deployment.port):
-            holder = ports.holder(self._deployment.port)
-            return self._give_up(Reason.PORT_IN_USE, f"{self._deployment.port} {holder}".strip())
+            holder = Evidence(ports.holder(self._deployment.port))
+            return self._give_up(Reason.PORT_IN_USE, str(self._deployment.port), holder)
         try:
             running = self._start()
         except OSError as error:
@@ -212,9 +212,9 @@ class Runner:
     def _port_lost(self, running: _Running) -> Exit:
         """Between our look at the port and the engine's, somebody else took it."""
         ours = [member.pid for member in running.engine.members()]
-        holder = ports.holder(self._deployment.port, ours)
+        holder = Evidence(ports.holder(self._deployment.port, ours))
         self._end_engine(running)
-        return self._give_up(Reason.PORT_IN_USE, f"{self._deployment.port} {holder}".strip())
+        return self._give_up(Reason.PORT_IN_USE, str(self._deployment.port), holder)
 
     def _unproved(self, running: _Running, probe: Probe) -> Exit:
         self._end_engine(running)
