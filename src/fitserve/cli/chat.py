@@ -44,6 +44,7 @@ def command(
 ) -> None:
     """Ask a deployment or an OpenAI endpoint, with pictures if you like. Without a question: a conversation."""
     from fitserve.chat.images import Limits, read_picture
+    from fitserve.cli.chat_once import one_answer
 
     if backend_url and target and not question:
         target, question = "", target

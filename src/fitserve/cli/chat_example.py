@@ -22,7 +22,7 @@ def ask_example(found: Target, max_tokens: int | None) -> None:
     import asyncio
 
     from fitserve.chat.images import read_picture
-    from fitserve.cli.chat import one_answer
+    from fitserve.cli.chat_once import one_answer
 
     if not found.is_demo:
         raise SettingsError(tr("chat.example_demo_only"), hint="fitserve chat demo --example")
