@@ -79,7 +79,8 @@ def _lines(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> Iterator[tuple[
         names = tr("inspect.comma").join(tr(f"inspect.group_{row.group.value}") for row in left)
         yield "left", tr("inspect.left_line", names=names, gib=size)
     shards = len({fold.first.shard for fold in folds_of(facts.tensors)})
-    yield "integrity", tr(f"inspect.integrity_{integrity_state(facts)}", shards=shards)
+    state = "away" if facts.layout_inferred else integrity_state(facts)
+    yield "integrity", tr(f"inspect.integrity_{state}", shards=shards)
 
 
 def _layers(facts: ModelFacts) -> str:
