@@ -38,6 +38,16 @@ def test_a_port_whose_connections_still_close_is_free() -> None:
     assert is_free("127.0.0.1", port)
 
 
+def test_a_client_that_does_not_let_go_is_no_obstacle() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        client = socket.create_connection(("127.0.0.1", port))
+        peer, _ = server.accept()
+    peer.close()  # FIN_WAIT2 until the client closes too
+    with client:
+        assert is_free("127.0.0.1", port)
+
+
 def test_who_listens(free_port: int) -> None:
     assert listens_alone("127.0.0.1", free_port, [os.getpid()]) is None
     with socket.create_server(("127.0.0.1", free_port)):

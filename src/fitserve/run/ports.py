@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _TRIED = 200
-_LISTENS, _TIME_WAIT = "0A", "06"  # states of /proc/net/tcp
+_LISTENS = "0A"  # a state of /proc/net/tcp
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
 
@@ -27,12 +27,13 @@ def is_free(host: str, port: int) -> bool:
     """Whether a server could have the port for itself.
 
     vLLM binds long before it listens, and lets others bind too: asking as a server does (SO_REUSEADDR) would call the
-    port of an engine that is starting free. Connections that are still closing (TIME_WAIT) are no obstacle.
+    port of an engine that is starting free. What is left of a server's connections, closing or held open by a client
+    for a minute, is no obstacle.
     """
     if _binds(host, port, reuse=False):
         return True
-    closing = any(row.state == _TIME_WAIT and row.port == port for row in _rows())
-    return closing and not _listeners(host, port) and _binds(host, port, reuse=True)
+    remains = any(row.state != _LISTENS and row.port == port for row in _rows())
+    return remains and not _listeners(host, port) and _binds(host, port, reuse=True)
 
 
 def next_free(host: str, first: int, taken: Collection[int] = ()) -> int | None:
