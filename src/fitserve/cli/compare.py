@@ -12,7 +12,7 @@ import click
 
 from fitserve.cli.bench_options import parse_body, parse_bounds, work_options, workload
 from fitserve.cli.target import DEMO
-from fitserve.errors import Interrupted, OperationFailed, SettingsError
+from fitserve.errors import Interrupted, SettingsError
 from fitserve.text import tr
 
 if TYPE_CHECKING:
@@ -269,12 +269,12 @@ def _tell(plan: Plan, comparing: Comparing, record: RunRecord, judge: bool) -> N
 
 
 def exit_code(trials: list[Trial]) -> int:
-    """1 where fewer than two settings started, 5 where one did not. Raises OperationFailed where none did."""
+    """1 where fewer than two settings started, 5 where one did not. Where none did, the first failure is raised."""
     started = {trial.setting for trial in trials if trial.running}
-    failed = [trial for trial in trials if trial.failure]
-    if not started and failed and failed[0].failure:
-        first = failed[0].failure
-        raise OperationFailed(tr("measure.one_setting_left"), evidence=first.message, hint=first.hint)
+    failures = [trial.failure for trial in trials if trial.failure]
+    if not started and failures:
+        raise failures[0]
     if len(started) < 2:
+        click.echo(tr("measure.one_setting_left"), err=True)
         return 1
-    return 5 if failed else 0
+    return 5 if failures else 0
