@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -96,6 +98,22 @@ def test_a_day_with_a_deployment(say: Say, model: Path, home: Path, free_port: i
     assert is_free("127.0.0.1", free_port)
     assert say("down", "small-model").stdout == "small-model was not running.\n"
     assert json.loads(say("status", "--json").stdout)["deployments"][0]["state"] == "stopped"
+
+
+def test_the_page_comes_along_or_is_offered(say: Say, model: Path, home: Path) -> None:
+    up = say("up", model, "--json")
+    assert up.returncode == 0, up.stderr
+    told = json.loads(up.stdout)
+    if importlib.util.find_spec("gradio") is None:
+        assert "pip install 'fitserve[web]'" in told["page_install"]
+        return
+    with urllib.request.urlopen(told["page_url"], timeout=30) as page:
+        assert page.status == 200
+    assert json.loads(say("status", "--json").stdout)["deployments"][0]["page_url"] == told["page_url"]
+    page_port = int(told["page_url"].rpartition(":")[2])
+    assert say("down", "small-model").returncode == 0
+    assert nothing_runs(home)
+    assert is_free("127.0.0.1", page_port)
 
 
 def test_two_at_once_one_wins(say: Say, model: Path, home: Path) -> None:
