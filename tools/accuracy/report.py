@@ -6,10 +6,13 @@ python tools/accuracy/report.py --check    # exit 1 where the file is not what t
 
 from __future__ import annotations
 
+import json
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from peers import ANSWERS
 from points import Point, points
 from predict import Prediction, predict
 from subjects import subject
@@ -29,7 +32,7 @@ def gib(value: int | None) -> str:
 
 def page(found: list[Prediction]) -> str:
     """The whole page."""
-    lines = [*_head(), *_tokens(found), *_others(found), *_verdicts(found), *_not_compared(found)]
+    lines = [*_head(), *_tokens(found), *_peers(found), *_others(found), *_verdicts(found), *_not_compared(found)]
     return "\n".join(lines) + "\n"
 
 
@@ -62,6 +65,42 @@ def _tokens(found: list[Prediction]) -> Iterator[str]:
             f"| {point.id} | {point.version} | {point.ranks or 1} | {point.kv_dtype} | {pool} | {item.tokens:,} |"
             f" {truth.tokens:,}{mark} | {item.times:.2f} |"
         )
+    yield ""
+
+
+def _peers(found: list[Prediction]) -> Iterator[str]:
+    answers = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    yield "## Two other planners on the same points"
+    yield ""
+    yield "`tools/accuracy/peers.py` asks kvfit 0.3.0 and VRAMScout 0.7.0 (both from PyPI) for the memory of one request"
+    yield "of the point's length; the report's own pool divided by it is the concurrency they stand for. fitserve's is"
+    yield "what the table above has (with the freedom of the rounded pool that is told there). Where the others are near,"
+    yield "the model has no recurrent state or the request is long; where they are not, vLLM's large blocks and the state"
+    yield "copies of prefix caching are what they leave out. They are asked what they offer: a 16-bit or fp8 cache, no drafts."
+    yield ""
+    yield "| point | printed | fitserve | kvfit | VRAMScout |"
+    yield "|---|---|---|---|---|"
+    errors: dict[str, list[float]] = {}
+    for item in found:
+        truth, length = item.point.truth, item.point.length
+        if item.point.id not in answers or truth.pool is None or truth.tokens is None or length is None:
+            continue
+        real = truth.tokens / length
+        cells = [f"{item.times or 0:.2f}"]
+        errors.setdefault("fitserve", []).append(abs((item.times or 0) / real - 1))
+        for peer in ("kvfit", "vramscout"):
+            gib_each = answers[item.point.id][peer]
+            if gib_each is None:
+                cells.append("no answer")
+                continue
+            times = truth.pool / gib_each
+            errors.setdefault(peer, []).append(abs(times / real - 1))
+            cells.append(f"{times:.2f} ({times / real - 1:+.0%})")
+        yield f"| {item.point.id} | {real:.2f} | {' | '.join(cells)} |"
+    summary = ", ".join(f"{name} {statistics.median(values):.1%}" for name, values in errors.items())
+    worst = ", ".join(f"{name} {max(values):.0%}" for name, values in errors.items())
+    yield ""
+    yield f"Median error: {summary}. Largest: {worst}."
     yield ""
 
 
