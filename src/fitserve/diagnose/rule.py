@@ -47,5 +47,5 @@ SHARED = (
     ),
     see("several_ranks", "distributed", r"Defaulting to use \w{1,10} for distributed inference"),
     see("mm_profile", "profiling", r"too short to hold the multi-modal embeddings in the worst case"),
-    see("language_pass", "torch graph", r"for vLLM's torch\.compile|^Compiling a graph|^Dynamo bytecode transform"),
+    see("language_pass", "torch graph", r"for vLLM's torch\.compile|Compiling a graph for|Dynamo bytecode transform"),
 )

@@ -91,8 +91,8 @@ RULE = Rule(
         see(
             "context_long",
             "context max_tokens",
-            r"maximum context length is (\d{1,12}) tokens(?:\. However, (?:you requested|your request has)| and your "
-            r"request has) (\d{1,12})|max_tokens must be at least 1, got -",
+            r"maximum context length is (\d{1,12}) tokens(?:\. However, (?:you requested|your request has|"
+            r"your prompt contains)| and your request has) \D{0,24}(\d{1,12})|max_tokens must be at least 1, got -",
         ),
     ),
     judge,

@@ -65,7 +65,7 @@ RULE = Rule(
             "slow slower tok tokens slowly latency throughput cjk",
             r"(?i)\bslow|\d (?:tok|tokens)/s|latency|low throughput|minutes? (?:for|to|until)|很慢|太慢|变慢",
         ),
-        see("late_jit", "jit", r"JIT compilation during inference"),
+        see("late_jit", "inference", r"JIT compilation during inference|during inference: .{0,400}latency spike"),
     ),
     judge,
 )

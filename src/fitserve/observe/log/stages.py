@@ -28,9 +28,9 @@ MARKS = [
     pattern(Stage.PROFILE, "profiling", r"^(?:Profiling CUDA graph memory|Skipping memory profiling for multimodal)"),
     pattern(Stage.PROFILE, "profiling", r"sequence length used for profiling"),
     pattern(
-        Stage.PROFILE, "torch", r"^torch\.compile (?:takes|took)|for vLLM's torch\.compile|^Dynamo bytecode transform"
+        Stage.PROFILE, "torch", r"torch\.compile (?:takes|took) \d|for vLLM's torch\.compile|Dynamo bytecode transform"
     ),
-    pattern(Stage.PROFILE, "graph", r"^Compiling a graph|^Cache the graph"),
+    pattern(Stage.PROFILE, "graph", r"Compiling a graph for|Cache the graph (?:of|for)"),
     pattern(Stage.PROFILE, "warmup", r"Initial profiling/warmup run took"),
     pattern(Stage.PROFILE, "overriding", r"^Overriding num_gpu_blocks=0 "),
     pattern(Stage.PROFILE, "warming", r"^Warming up (?:model for the compilation|done)"),
