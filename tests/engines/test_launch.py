@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitserve.engines.base import engines
 from fitserve.engines.launch import CLOSED, launch
+from fitserve.engines.registry import engines
 from fitserve.engines.vllm_cpu import bind, numa_nodes, tensor_parallel_size
 from fitserve.facts.engine import EngineFacts
 

@@ -1,7 +1,6 @@
 """What an engine is to fitserve: a name, a way to install it, and what its processes need.
 
-A plug-in names an object with this shape under the entry-point group `fitserve.engines`; the built-ins do the same, and
-are known even where no entry points are installed (a source checkout on PYTHONPATH).
+`fitserve.engines.registry` finds the objects that have this shape.
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from typing import Protocol
 
 from fitserve.constants import PYTORCH_CPU_INDEX
 from fitserve.facts.engine import EngineFacts
-
-GROUP = "fitserve.engines"
 
 
 @dataclass(frozen=True)
@@ -52,17 +49,3 @@ class Engine(Protocol):
     def environment(self, facts: EngineFacts, command: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
         """Variables that this engine's processes need besides those of the plan."""
         ...
-
-
-def engines() -> dict[str, Engine]:
-    """Every engine known, by name: the built-ins, then what entry points add or replace."""
-    from importlib.metadata import entry_points
-
-    from fitserve.engines.vllm import VLLM
-    from fitserve.engines.vllm_cpu import VLLM_CPU
-
-    known: dict[str, Engine] = {engine.name: engine for engine in (VLLM_CPU, VLLM)}
-    for point in entry_points(group=GROUP):
-        if point.name not in known:
-            known[point.name] = point.load()
-    return known

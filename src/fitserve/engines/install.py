@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fitserve.constants import VLLM_VERSION
-from fitserve.engines.base import Engine, Recipe, engines
+from fitserve.engines.base import Engine, Recipe
 from fitserve.engines.build import build, digest_of, swap, sweep
 from fitserve.engines.examine import Examiner, examine, examine_cached, facts, remember
 from fitserve.engines.find import engines_dir, processor_flags
@@ -15,6 +15,7 @@ from fitserve.engines.hold import held
 from fitserve.engines.integrity import first_damage
 from fitserve.engines.manifest import python_of, read_manifest
 from fitserve.engines.progress import Progress
+from fitserve.engines.registry import engines
 from fitserve.engines.room import check_room
 from fitserve.engines.workshop import Workshop
 from fitserve.errors import OperationFailed, SettingsError

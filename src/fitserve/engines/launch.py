@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fitserve.engines.base import engines
+from fitserve.engines.registry import engines
 from fitserve.facts.engine import EngineFacts
 
 # The engine reports to nobody, follows no redirect to somewhere else, and opens no development endpoint or
