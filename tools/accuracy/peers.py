@@ -84,8 +84,9 @@ def kvfit(python: str, point: Point, hub: str) -> float | None:
     """GiB of one request on one rank."""
     dtype = "fp8" if point.kv_dtype == "fp8" else "bf16"
     ranks = str(point.ranks or 1)
-    args = [hub, f"points/{point.model}", "--hardware", "custom:80", "--gpus", ranks, "--tp", ranks,
-            "--kv-dtype", dtype, "--context", str(point.length), "--allow-context-overflow", "--weight-gib", "1", "--json"]  # fmt: skip
+    cards = ["--hardware", "custom:80", "--gpus", ranks, "--tp", ranks, "--weight-gib", "1"]
+    length = ["--context", str(point.length), "--allow-context-overflow", "--kv-dtype", dtype]
+    args = [hub, f"points/{point.model}", *cards, *length, "--json"]
     answer = run([python, "-c", _KVFIT, *args], {})
     for place in ("best_any_fabric", "best_scale_up_local", "recommended"):
         layout = ((answer.get("concurrency") or {}).get(place) or {}).get("layout") or {}

@@ -22,6 +22,12 @@ from fitserve.plan.plan import Verdict
 from fitserve.text import choose_language
 from fitserve.units import GIB
 
+PEERS = """\
+`tools/accuracy/peers.py` asks kvfit 0.3.0 and VRAMScout 0.7.0 (both from PyPI) for the memory of one request of the
+point's length; the report's own pool divided by it is the concurrency they stand for. fitserve's is what the table
+above has (with the freedom of the rounded pool that is told there). Where the others are near, the model has no
+recurrent state or the request is long; where they are not, vLLM's large blocks and the state copies of prefix caching
+are what they leave out. They are asked what they offer: a 16-bit or fp8 cache, no drafts."""
 PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 
 
@@ -72,11 +78,7 @@ def _peers(found: list[Prediction]) -> Iterator[str]:
     answers = json.loads(ANSWERS.read_text(encoding="utf-8"))
     yield "## Two other planners on the same points"
     yield ""
-    yield "`tools/accuracy/peers.py` asks kvfit 0.3.0 and VRAMScout 0.7.0 (both from PyPI) for the memory of one request"
-    yield "of the point's length; the report's own pool divided by it is the concurrency they stand for. fitserve's is"
-    yield "what the table above has (with the freedom of the rounded pool that is told there). Where the others are near,"
-    yield "the model has no recurrent state or the request is long; where they are not, vLLM's large blocks and the state"
-    yield "copies of prefix caching are what they leave out. They are asked what they offer: a 16-bit or fp8 cache, no drafts."
+    yield from PEERS.splitlines()
     yield ""
     yield "| point | printed | fitserve | kvfit | VRAMScout |"
     yield "|---|---|---|---|---|"
