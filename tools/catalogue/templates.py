@@ -44,6 +44,8 @@ def _texts(node: ast.AST) -> Iterator[tuple[str, str]]:
         yield from (("raise", text) for text in _strings(node.args[:2]))
     elif isinstance(node, ast.Assert) and node.msg is not None:
         yield from (("assert", text) for text in _strings([node.msg]))
+    elif isinstance(node, ast.FunctionDef):
+        yield from (("text", text) for text in _strings([*node.args.defaults, *filter(None, node.args.kw_defaults)]))
     elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
         yield from (("text", text) for text in _strings([node.value]))
 
