@@ -26,8 +26,9 @@ nothing but Python. **It is for trying the machine, not for work**: it knows a d
   attention), a vision tower of {depth} layers of width {vision}, patches of 16 pixels, its own tokenizer.
 - Weights: {size_mb:.1f} MB; full attention and MLP in four bits (compressed-tensors, pack-quantized, group 32,
   symmetric), the rest in bfloat16. Per rank of two, inputs are a multiple of 128 and outputs of 64.
-- Made by `tools/demo_model/train.py` from pictures that are drawn while it trains: 7200 steps, about 880,000 pictures,
-  459 seconds on one H200. No other data. The same command runs without a GPU, and takes days there.
+- Made by `tools/demo_model/train.py` from pictures that are drawn while it trains: 5400 steps, about 660,000 pictures,
+  350 seconds on one H200. No other data. The same command runs without a GPU, at about 100 s a step on one x86 core,
+  so six days.
 
 ## Its world
 
@@ -42,6 +43,7 @@ To anything else it says that it can't tell («I can't tell.», «我看不出�
 
 Photographs, text, people, real objects, long answers, following instructions, other languages. It was taught pictures
 that are drawn as its own are; a shape of another style may be misread. A picture larger than 768 x 768 is shrunk.
+Words that it never met may be taken for others: it says what fits best, and can be wrong with confidence.
 It has no knowledge and no judgement, and nothing may be concluded from it about larger models.
 """
 

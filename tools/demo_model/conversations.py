@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import manners
+from paraphrases import PARAPHRASES
 
 from fitserve.demo.phrasings import HELD_OUT, KINDS, Kind
 from fitserve.demo.questions import Question, ask
@@ -48,12 +49,13 @@ def turn_without_picture(scene: Scene, rng: Random) -> Turn:
 
 
 def any_question(scene: Scene, rng: Random) -> Question:
-    """A question in either language, in a phrasing that is trained on."""
+    """A question in either language, in a phrasing that is trained on or in other words."""
     language = rng.choice(LANGUAGES)
-    while True:
+    question = None
+    while question is None:
         kind = rng.choices(KINDS, [WEIGHTS[kind] for kind in KINDS])[0]
-        question = ask(scene, kind, language, rng.randrange(HELD_OUT), rng)
-        if question:
-            break
-    text = manners.strange(language, rng) if kind == "outside" and rng.random() < 0.6 else question.text
+        others = PARAPHRASES[language].get(kind)
+        template = rng.choice(others) if others and rng.random() < 0.4 else None
+        question = ask(scene, kind, language, rng.randrange(HELD_OUT), rng, template)
+    text = manners.strange(language, rng) if kind == "outside" and rng.random() < 0.7 else question.text
     return replace(question, text=manners.dressed(text, language, rng))

@@ -102,7 +102,6 @@ class Stream(IterableDataset[Batch]):
         self.plans = plans(patches)
 
     def __iter__(self) -> Iterator[Batch]:
-        torch.set_num_threads(1)
         tokenizer = Tokenizer.from_str(self.tokenizer_text)
         worker = get_worker_info()
         first = TRAINING_SEEDS.start + (self.seed * 4096 + (worker.id if worker else 0)) * 10**6

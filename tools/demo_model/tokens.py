@@ -8,10 +8,10 @@ from pathlib import Path
 from random import Random
 
 import manners
+from conversations import any_question
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from fitserve.demo.phrasings import KINDS, NOUNS, PHRASINGS
-from fitserve.demo.questions import ask
+from fitserve.demo.phrasings import NOUNS
 from fitserve.demo.words import LANGUAGES, SAID
 from fitserve.demo.world import draw_scene
 
@@ -19,7 +19,7 @@ SPECIAL = (
     "<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>",
     "<|image_pad|>", "<|video_pad|>",
 )  # fmt: skip
-VOCABULARY = 1024
+VOCABULARY = 1152
 _WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -71,12 +71,10 @@ def _sentences() -> list[str]:
     found += [spelling for spellings in SAID.values() for spelling in spellings] * 20
     found += [f"the {pair[0]} {pair[0]}s {pair[1]}" for pair in NOUNS] * 10
     found += [text for group in (manners.OPENINGS, manners.CLOSINGS) for both in group.values() for text in both] * 10
-    for index in range(8000):
-        language, kind = LANGUAGES[index % 2], rng.choice(KINDS)
-        phrasing = rng.randrange(len(PHRASINGS[language][kind]) - 1)
-        question = ask(draw_scene(rng), kind, language, phrasing, rng)
-        if question:
-            found += [manners.dressed(question.text, language, rng), question.answer]
+    found += [manners.strange(LANGUAGES[index % 2], rng) for index in range(600)]
+    for _ in range(12000):
+        question = any_question(draw_scene(rng), rng)
+        found += [question.text, question.answer]
     return found
 
 

@@ -51,14 +51,19 @@ class _Draft:
     zh: str
 
 
-def ask(scene: Scene, kind: Kind, language: Language, phrasing: int, rng: Random) -> Question | None:
-    """A question of this kind about the scene, or None where the scene has no clear answer to one."""
+def ask(
+    scene: Scene, kind: Kind, language: Language, phrasing: int, rng: Random, template: str | None = None
+) -> Question | None:
+    """A question of this kind about the scene, or None where the scene has no clear answer to one.
+
+    `template` puts it in other words than the phrasing's.
+    """
     draft = _DRAFTS[kind](scene, rng)
     if draft is None:
         return None
     column = 1 if language == "zh" else 0
     words = {slot: pair[column] for slot, pair in draft.slots.items()}
-    text = PHRASINGS[language][kind][phrasing].format(**words)
+    text = (template or PHRASINGS[language][kind][phrasing]).format(**words)
     return Question(kind, language, phrasing, text, draft.asked, draft.facts, (draft.en, draft.zh)[column])
 
 
