@@ -19,6 +19,7 @@ from tests.stub_engine.interpreter import make_interpreter
 
 from fitserve.cli.compare import command
 from fitserve.cli.compare_settings import merged, parse_setting
+from fitserve.cli.tune import command as tune
 from fitserve.cli.up import command as up
 from fitserve.errors import NotFound, SettingsError
 from fitserve.observe.record import read_record
@@ -142,3 +143,16 @@ def test_there_must_be_something_to_compare(settings: tuple[str, ...]) -> None:
 
 def test_an_unknown_name(say: Say) -> None:
     assert isinstance(say("./nothing-here", "eager", "graphs").exception, NotFound)
+
+
+def test_tune_tries_what_fits_and_keeps_its_budget(say: Say, model: Path, tmp_path: Path) -> None:
+    engine = str(tmp_path / "engine" / "bin" / "python")
+    words = [str(model), "--only", "seqs=2 tp=64", "--minutes", "1", *QUICK[2:], "--engine-python", engine, "--json"]
+    done = CliRunner().invoke(tune, words)
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert (document["kind"], document["settings"]) == ("tuning", ["as-is", "seqs=2"])
+    assert [row["setting"] for row in document["removed"]] == ["tp=64"]
+    assert [row["setting"] for row in document["looked"]] == ["as-is", "seqs=2"]
+    assert document["offered"] is None  # the stub counts no tokens
+    assert names() == []

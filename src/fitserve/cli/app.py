@@ -25,6 +25,7 @@ VERBS = {  # in the order of a first day; each module has a `command`
     "doctor": "doctor",
     "bench": "bench",
     "compare": "compare",
+    "tune": "tune",
     "report": "report",
     "engine": "engine",
 }

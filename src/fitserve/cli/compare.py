@@ -118,11 +118,11 @@ def _compared(
     control = Control()
     base = base_wishes(target, options["engine_python"])
     service = DeploymentService(base, parsed, control, Lines(), options["timeout"])
-    record.write("compare", **_head(target, plan))
-    comparing = Comparing(plan, service, NvmlMemory(), lambda setting, number: _Kept(plan, record, setting, number))
+    record.write("compare", **kept_head(target, plan))
+    comparing = Comparing(plan, service, NvmlMemory(), listener(plan, record))
     try:
         with room(control, options["stop_running"]):
-            comparing.run(lambda trial: _keep(record, trial), _budget(options["minutes"], as_json))
+            comparing.run(lambda trial: keep(record, trial), _budget(options["minutes"], as_json))
     except (KeyboardInterrupt, Interrupted):
         click.echo(tr("failure.interrupted"), err=True)
         return comparing, True
@@ -143,6 +143,11 @@ def _budget(minutes: float | None, quiet: bool) -> Callable[[int], bool]:
     return go_on
 
 
+def listener(plan: Plan, record: RunRecord) -> Callable[[str, int], Listener]:
+    """Who hears of a setting's round: the screen and the record."""
+    return lambda setting, number: _Kept(plan, record, setting, number)
+
+
 class _Kept:
     """Shows a sample and keeps it, under its setting and round."""
 
@@ -161,7 +166,7 @@ class _Kept:
         self._progress.sample(part, sample, in_flight)
 
 
-def _head(target: str, plan: Plan) -> dict[str, object]:
+def kept_head(target: str, plan: Plan) -> dict[str, object]:
     from fitserve.facts.gpu import GpusUnknown
     from fitserve.facts.read_gpus import read_gpus
     from fitserve.facts.read_host import read_host
@@ -185,7 +190,7 @@ def plan_table(plan: Plan) -> dict[str, object]:
     }
 
 
-def _keep(record: RunRecord, trial: Trial) -> None:
+def keep(record: RunRecord, trial: Trial) -> None:
     """One start in the record: how it started, its answers, its figures."""
     from fitserve.measure.tables import bench_table, plain
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fitserve.cli.compare_settings import merged
-from fitserve.errors import NotFound, SettingsError
+from fitserve.errors import SettingsError
 from fitserve.text import tr
 
 if TYPE_CHECKING:
@@ -74,23 +74,18 @@ def running(result: Result, seconds: float) -> Running:
 def base_wishes(name: str, engine_python: str) -> Wishes:
     """What NAME (a deployment, `demo`, or a model's folder) is started with, under the comparison's own name.
 
-    Raises NotFound, SettingsError.
+    What fitserve.toml and FITSERVE_* say counts as for `up`. Raises NotFound, SettingsError.
     """
-    from fitserve.cli.up_target import Wishes, target_name
-    from fitserve.run.registry import load
+    from fitserve.cli.up import command as up
+    from fitserve.cli.up_target import read_wishes
 
-    target, model = target_name(name, "")
-    before = load(target)
-    wishes = before.wishes if before else {}
-    model = model or str(wishes.get("model") or (before.model if before else ""))
-    if not model:
-        raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
-    known = wishes.get("values")
-    values = dict(known) if isinstance(known, dict) else {}
-    values |= {"page": False} | ({"engine_python": engine_python} if engine_python else {})
+    with up.make_context("up", [name]) as ctx:
+        wishes = read_wishes(ctx, name, "")
+    values = dict(wishes.values) | {"page": False} | ({"engine_python": engine_python} if engine_python else {})
     for key in ("port", "page_port", "host"):
         values.pop(key, None)
-    return Wishes(target[: _NAME_LIMIT - len(_SUFFIX)].rstrip("-._") + _SUFFIX, model, values, {})
+    label = wishes.name[: _NAME_LIMIT - len(_SUFFIX)].rstrip("-._") + _SUFFIX
+    return replace(wishes, name=label, values=values, typed={})
 
 
 @contextlib.contextmanager

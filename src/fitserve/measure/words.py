@@ -33,7 +33,9 @@ def estimate_text(estimate: Estimate | None, scale: float = 1.0) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """`+10.2 %`, `-3.0 %`; from twice or half on `12.3x`."""
+    """`+10.2 %`, `-3.0 %`; from twice or half on `12.3x`; what is beyond a thousand is not worth its digits."""
+    if not 0.001 < ratio < 1000:
+        return "<0.001x" if ratio < 1 else ">1000x"
     if ratio >= 2 or ratio <= 0.5:
         return f"{ratio:.3g}x"
     return f"{(ratio - 1) * 100:+.1f} %"
