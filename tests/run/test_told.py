@@ -84,6 +84,22 @@ def test_the_root_is_the_first_error_not_the_wrapper() -> None:
     assert "OutOfMemoryError" in witness.best.text
 
 
+def test_a_bare_assertion_is_shown_with_what_was_asserted() -> None:
+    witness = Witness()
+    head = "(Worker pid=6560) ERROR 11-30 10:21:40 [multiproc_executor.py:953] "
+    for line in (
+        head + "WorkerProc failed to start.",
+        head + "    assert loaded_weight.shape[output_dim] == self.org_vocab_size",
+        head + "           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^",
+        head + "AssertionError",
+        "Exception: WorkerProc initialization failed due to an exception in a background process.",
+        "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {'EngineCore': 1}",
+    ):
+        witness.feed(line)
+    said = "AssertionError  ←  assert loaded_weight.shape[output_dim] == self.org_vocab_size"
+    assert witness.best == Evidence(head + said, 4)
+
+
 @pytest.mark.parametrize(
     ("lines", "best"),
     [

@@ -8,9 +8,14 @@ from fitserve.run.live import Evidence
 
 _PREFIX = re.compile(r"^\([^)]*pid=\d+\)\s*")
 _HEAD = re.compile(r"^(?:ERROR|CRITICAL)\s+\d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\]\s*")
-_RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Timeout)\b.*:")
+_RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt|Exit|Timeout)(?P<said>: .*)?$")
 _USAGE = re.compile(r"^\S+\.py: error: ")
-_WRAPPERS = ("Engine core initialization failed", "See root cause above", "EngineDeadError", "DeprecationWarning")
+_WRAPPERS = (
+    "Engine core initialization failed",
+    "WorkerProc initialization failed",
+    "See root cause above",
+    "EngineDeadError",
+)
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _LONGEST = 500  # characters kept of a line
 
@@ -24,6 +29,7 @@ class Witness:
         self._error: Evidence | None = None  # a line of level ERROR
         self._wrapper: Evidence | None = None
         self._last = Evidence()
+        self._code = ""  # the line before, without the marks under it
 
     def feed(self, line: str) -> None:
         """Take the next line of the log."""
@@ -33,10 +39,15 @@ class Witness:
             return
         self._last = Evidence(text, self._line)
         body = _HEAD.sub("", _PREFIX.sub("", text)).strip()
-        if _RAISED.match(body) or _USAGE.match(body):
+        raised = _RAISED.match(body)
+        if raised and not raised["said"] and self._code:
+            self._last = Evidence(f"{text}  ←  {self._code}", self._line)  # a bare error: what raised it says more
+        if raised or _USAGE.match(body):
             self._note_raised(body)
         elif self._error is None and _HEAD.match(_PREFIX.sub("", text)):
             self._error = self._last
+        if body.strip("^~ "):
+            self._code = body
 
     def _note_raised(self, body: str) -> None:
         if any(phrase in body for phrase in _WRAPPERS):
