@@ -132,6 +132,7 @@ def tiny() -> ModelFacts:
         intermediate=512,
         vocab=928,
         positions=32768,
+        tensors=(Tensor("model.language_model.embed_tokens.weight", "BF16", (928, 256), 475136, "model.safetensors"),),
     )
 
 

@@ -149,3 +149,17 @@ def test_a_longer_request_never_raises_concurrency(length: int, more: int) -> No
     assert short is not None
     assert longer is not None
     assert longer.concurrency <= short.concurrency
+
+
+def test_ranks_that_would_cut_a_group_are_not_chosen() -> None:
+    request, model = PlanRequest(), read_known("qwen3.5-35b-a3b-gptq-int4")
+    plan = make_plan(request, model, gpu_engine(), host(), cards("8xH100"))
+    assert plan.settings.tensor_parallel_size == 4
+    assert planned("8xH100").settings.tensor_parallel_size == 8
+
+
+def test_unknown_weights_never_fit() -> None:
+    model = replace(lead(), tensors=())
+    plan = make_plan(PlanRequest(), model, gpu_engine(), host(), cards("2xRTX3090"))
+    assert plan.verdict is Verdict.TIGHT
+    assert next(row for row in plan.ledger if row.item == "weights").expected is None

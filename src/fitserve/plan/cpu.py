@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fitserve.facts.model import LayerKind, ModelFacts
 from fitserve.plan.cpu_rest import peak, processes
 from fitserve.plan.given import Given
 from fitserve.plan.kv import Layout, blocks_per_request, capacity, ceil_div, longest_length
-from fitserve.plan.ledger import Interval, exact, ranged, total, verdict, worst
+from fitserve.plan.ledger import Interval, exact, ranged, total, verdict, weights_row, worst
+from fitserve.plan.passes import rope_bytes
 from fitserve.plan.plan import Basis, KvPlan, LedgerRow, Refused, Verdict
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import Sharding, weight_bytes
@@ -50,6 +50,9 @@ def weigh_cpu(given: Given, settings: Settings, reasons: list[str]) -> Draft:
     layout = given.layout(settings)
     kv = None
     judged = verdict(need, budget)
+    if not given.model.tensors:
+        judged = worst((judged, Verdict.TIGHT))
+        reasons.append(tr("plan.tight_because", why=tr("plan.weights_unknown")))
     if layout is None:
         judged = worst((judged, Verdict.TIGHT))
         reasons.append(tr("plan.tight_because", why=tr("plan.cache_unknown")))
@@ -155,16 +158,8 @@ def _rows(given: Given, settings: Settings) -> list[LedgerRow]:
     )
     return [
         ranged("context", processes(settings), Basis.CALIBRATED, tr("plan.note_cpu_processes")),
-        exact("weights", weight_bytes(model, sharding), tr("plan.note_weights")),
+        weights_row(weight_bytes(model, sharding)),
         exact("rope_cache", rope_bytes(model, given.rules.rope_factor or 4), tr("plan.note_rope")),
         ranged("activation_peak", peak(model, settings), Basis.BOUND, tr("plan.note_cpu_peak")),
         exact("kv_pool", (settings.cpu_kv_cache_space_gib or 0) * GIB, tr("plan.note_cpu_kv")),
     ]
-
-
-def rope_bytes(model: ModelFacts, mrope_factor: int) -> int:
-    """The table of rotations: positions * rotary dimension * 2 bytes, several times as long for pictures' positions."""
-    if not model.max_positions or not model.rotary_dim:
-        return 0
-    factor = mrope_factor if model.vision or LayerKind.LINEAR_ATTENTION in model.layers else 1
-    return model.max_positions * factor * model.rotary_dim * 2

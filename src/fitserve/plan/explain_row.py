@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fitserve.plan.captures import captures
-from fitserve.plan.cpu import rope_bytes
 from fitserve.plan.given import Given
 from fitserve.plan.gpu import Scale
 from fitserve.plan.gpu_rows import RankLedger, sharding_of
@@ -15,6 +14,7 @@ from fitserve.plan.passes import (
     language_bytes,
     picture_pixels,
     picture_tokens,
+    rope_bytes,
     sampler_bytes,
     sees,
     vision_bytes,

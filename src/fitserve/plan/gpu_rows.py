@@ -12,13 +12,13 @@ from fitserve.facts.model import ModelFacts
 from fitserve.facts.weights import ModuleGroup, group_weights
 from fitserve.plan.calibration import Calibration
 from fitserve.plan.captures import captures
-from fitserve.plan.cpu import rope_bytes
 from fitserve.plan.given import Given
-from fitserve.plan.ledger import NOTHING, Interval, exact, largest, point, ranged
+from fitserve.plan.ledger import NOTHING, Interval, exact, largest, point, ranged, weights_row
 from fitserve.plan.passes import (
     compile_bytes,
     encoder_cache_bytes,
     language_bytes,
+    rope_bytes,
     runner_bytes,
     sampler_bytes,
     sees,
@@ -162,7 +162,7 @@ class RankLedger:
         figures, basis = self.calibration, self.calibration.basis
         source = tr("plan.note_calibration", name=figures.name)
         yield ranged("context", self.context, basis, tr("plan.note_context"))
-        yield exact("weights", self.weights, tr("plan.note_weights"))
+        yield weights_row(self.weights)
         yield _row("rope_cache", self.rope, Basis.BOUND, tr("plan.note_rope"))
         yield _row("runner_state", self.runner, Basis.BOUND, tr("plan.note_runner"))
         yield exact("workspace", self.workspace, tr("plan.note_workspace"))

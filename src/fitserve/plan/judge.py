@@ -32,6 +32,8 @@ def judge(rank: RankLedger) -> Judgement:
     """Fits if nothing stops it where all is high; tight if nothing does where all is low, or the cache is not known."""
     kv = cache_at(rank, EXPECTED)
     worst = obstacle(rank, HIGH)
+    if not worst and not rank.given.model.tensors and not rank.weights:
+        return Judgement(Verdict.TIGHT, kv, tr("plan.weights_unknown"))
     if not worst and kv is None:
         return Judgement(Verdict.TIGHT, kv, tr("plan.cache_unknown"))
     if not worst:

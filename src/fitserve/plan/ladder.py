@@ -1,7 +1,8 @@
 """What can be given up for memory, in the order of the least loss; each rung yields the changes it would make.
 
 The order: the largest picture, sequences, tokens a step, the cache's dtype, the length (only when none was asked), the
-capture list, the reserve beside the budget, and graphs last. What was asked stays as it was asked.
+capture list, the reserve beside the budget, all but a few sequences, and graphs last. What was asked stays as it was
+asked.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from fitserve.plan.settings import Settings
 from fitserve.text import tr
 
 PIXEL_STEPS = (4_194_304, 1_048_576)  # 2048 and 1024 pixels a side: 4,096 and 1,024 tokens for Qwen's towers
-SEQS_STEPS = (64, 32, 16, 8, 4, 1)
+SEQS_STEPS, FEWEST_SEQS = (64, 32, 16), (8, 4, 1)
 TOKEN_STEPS = (2048, 1024, 512)
 GRAPH_STEPS = (16, 4)
 SHORTEST = 2048
@@ -48,6 +49,7 @@ def rungs(request: PlanRequest) -> list[Rung]:
         (request.max_model_len is None, shorter),
         (request.execution != "eager" and request.max_cudagraph_capture_size is None, fewer_graphs),
         (request.gpu_memory_utilization is None and request.kv_cache_memory_bytes is None, more_utilization),
+        (request.max_num_seqs is None, fewest_seqs),
         (request.execution == "auto", eager),
     )
     return [rung for is_free, rung in free if is_free]
@@ -66,7 +68,16 @@ def smaller_pictures(scale: Scale, weighed: Weighed) -> Iterator[Step]:
 
 def fewer_seqs(_: Scale, weighed: Weighed) -> Iterator[Step]:
     """Sampler tables, logits, the capture list and the probe's cache shrink."""
-    for seqs in SEQS_STEPS:
+    yield from _seqs(weighed, SEQS_STEPS)
+
+
+def fewest_seqs(_: Scale, weighed: Weighed) -> Iterator[Step]:
+    """A service for a few requests at once."""
+    yield from _seqs(weighed, FEWEST_SEQS)
+
+
+def _seqs(weighed: Weighed, steps: tuple[int, ...]) -> Iterator[Step]:
+    for seqs in steps:
         if seqs < weighed.settings.max_num_seqs:
             yield Step({"max_num_seqs": seqs}, tr("plan.gave_seqs", seqs=seqs))
 

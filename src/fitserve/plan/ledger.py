@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fitserve.plan.plan import Basis, LedgerRow, Verdict
+from fitserve.text import tr
 
 # Outside the utilization's budget on a GPU, inside the card all the same.
 OUTSIDE_BUDGET = ("context",)
@@ -54,6 +55,11 @@ def ranged(item: str, interval: Interval, basis: Basis, note: str = "", *, trans
 def unknown(item: str, note: str) -> LedgerRow:
     """A row that nobody knows."""
     return LedgerRow(item, None, None, None, Basis.UNKNOWN, note)
+
+
+def weights_row(size: int) -> LedgerRow:
+    """The weights, unknown where nobody has read a header."""
+    return exact("weights", size, tr("plan.note_weights")) if size else unknown("weights", tr("plan.weights_unknown"))
 
 
 def total(rows: Iterable[LedgerRow]) -> Interval:

@@ -7,7 +7,7 @@ other, so that the peak is the largest of them. Sources: 0.33 `v1/worker/gpu/mod
 
 from __future__ import annotations
 
-from fitserve.facts.model import ModelFacts, Vision
+from fitserve.facts.model import LayerKind, ModelFacts, Vision
 from fitserve.plan.kv import ceil_div
 from fitserve.plan.settings import Settings
 
@@ -114,3 +114,11 @@ def runner_bytes(model: ModelFacts, settings: Settings, runner: int) -> int:
         return inputs
     seqs, vocab = settings.max_num_seqs, model.vocab or 0
     return inputs + seqs * vocab * 4 + 2 * seqs * ceil_div(vocab, 32) * 4 + 3 * seqs * 1024 * 4
+
+
+def rope_bytes(model: ModelFacts, mrope_factor: int) -> int:
+    """The table of rotations: positions * rotary dimension * 2 bytes, several times as long for pictures' positions."""
+    if not model.max_positions or not model.rotary_dim:
+        return 0
+    factor = mrope_factor if model.vision or LayerKind.LINEAR_ATTENTION in model.layers else 1
+    return model.max_positions * factor * model.rotary_dim * 2

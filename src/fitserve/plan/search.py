@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from fitserve.facts.gpu import Gpu
+from fitserve.facts.gpu_kinds import Peer, find_kind
 from fitserve.plan.gpu import Scale, Weighed
 from fitserve.plan.ladder import Step, rungs
 from fitserve.plan.passes import sees
 from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.settings import Settings
-from fitserve.plan.sharding import undivided
+from fitserve.plan.sharding import crossing_groups, undivided
 from fitserve.text import tr
 from fitserve.units import format_gib
 
@@ -123,13 +125,28 @@ def more_ranks(scale: Scale, ranks: int, item: Weighed, best: Weighed) -> str:
 def rank_counts(scale: Scale) -> list[int]:
     """Numbers of ranks worth weighing, the preferred one first: powers of two that cards and heads allow."""
     model = scale.given.model
-    possible = [ranks for ranks in _RANKS if ranks <= len(scale.cards) and not list(undivided(model, ranks))]
+    whole = scale.given.request.enable_expert_parallel
+    possible = [
+        ranks
+        for ranks in _RANKS
+        if ranks <= len(scale.cards)
+        and not list(undivided(model, ranks))
+        and (whole or not crossing_groups(model, ranks))
+    ]
     if not possible:
         return [1]
-    most = 8 if all(card.nvlink for card in scale.cards) else _WITHOUT_NEED
+    most = 8 if all(linked(card) for card in scale.cards) else _WITHOUT_NEED
     preferred = max((ranks for ranks in possible if ranks <= most), default=possible[0])
     larger = [ranks for ranks in possible if ranks > preferred]
     return [preferred, *larger, *(ranks for ranks in reversed(possible) if ranks < preferred)]
+
+
+def linked(card: Gpu) -> bool:
+    """Whether a card reaches its peers directly: as the driver says, else as its kind has it."""
+    if card.nvlink is not None:
+        return card.nvlink
+    kind = find_kind(card.name)
+    return kind is not None and kind.peer is Peer.NVLINK
 
 
 def ranks_said(scale: Scale, ranks: int) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from fitserve.facts.model import ModelFacts, QuantFormat
+from fitserve.facts.model import ModelFacts, QuantFormat, Quantization
 from fitserve.facts.tensors import Tensor
 from fitserve.facts.weights import ModuleGroup, WeightGroup, group_weights
 from fitserve.plan.kv import ceil_div
@@ -180,3 +180,19 @@ def undivided(model: ModelFacts, ranks: int) -> Iterable[tuple[str, int]]:
 def _unless_divides(name: str, count: int, ranks: int) -> Iterable[tuple[str, int]]:
     if count % ranks:
         yield (name, count)
+
+
+def crossing_groups(model: ModelFacts, ranks: int) -> list[str]:
+    """Row-split inputs whose share is not a whole number of groups."""
+    size = group_size(model.quantization)
+    if not size:
+        return []
+    experts = model.experts
+    widths = {"experts": experts.width} if experts else {"MLP": model.intermediate or 0}
+    return [f"{name} {width}/{ranks} % {size}" for name, width in widths.items() if width // ranks % size]
+
+
+def group_size(quantization: Quantization) -> int | None:
+    """The largest group of the scheme, None for schemes without groups."""
+    sizes = [group.group_size for group in quantization.groups if group.group_size and group.kind == "int"]
+    return max(sizes, default=None) or quantization.group_size

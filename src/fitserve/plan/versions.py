@@ -49,7 +49,7 @@ def rules(version: str | None) -> EngineRules:
         release=at,
         default_utilization=0.92 if at >= (0, 21) else 0.9,
         graphs_in_budget=None if at == (0, 20) else at > (0, 20),
-        graph_probe="none" if at < (0, 19) else "capture" if at < (0, 27) else "seqs",
+        graph_probe="none" if at < (0, 19) else "capture" if at < (0, 26) else "seqs",  # 0.26.1: 256 blocks in a log
         prefix_caching_hybrid=at >= (0, 28),
         runner=1 if at < (0, 28) else 2 if at >= (0, 32) else None,
         rope_factor=4 if at < (0, 31) else 1 if at >= (0, 32) else None,
