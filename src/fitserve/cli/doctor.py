@@ -14,6 +14,7 @@ from fitserve.text import tr
 
 if TYPE_CHECKING:
     from fitserve.diagnose.engine import Stated
+    from fitserve.diagnose.finding import Diagnosis
     from fitserve.facts.gpu import Gpu
     from fitserve.run.view import View
 
@@ -39,6 +40,8 @@ def _help(key: str) -> str:
 )
 @click.option("--example", metavar="NAME", default="", help=_help("option_example"))
 @click.option("--mistakes", is_flag=True, help=_help("option_mistakes"))
+@click.option("--probe", is_flag=True, help=_help("option_probe"))
+@click.option("--bundle", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help=_help("option_bundle"))
 def command(
     target: str | None,
     flags: str,
@@ -48,31 +51,65 @@ def command(
     fail_on: str,
     example: str,
     mistakes: bool,
+    probe: bool,
+    bundle: Path | None,
 ) -> int:
     """Explain a log: a file, standard input, or a deployment's own."""
-    if mistakes:
-        from fitserve.cli import doctor_mistakes
+    from fitserve.cli import doctor_bundle, doctor_mistakes
 
+    if mistakes:
         doctor_mistakes.show(as_json=as_json)
         return 0
-    from fitserve.cli import doctor_service, doctor_source, doctor_words
-    from fitserve.diagnose.document import document
-    from fitserve.diagnose.engine import diagnose
-
-    stated, cards = _stated(flags, gpus, model)
     view = _deployment(target, example)
-    if view is not None:
-        diagnosis = doctor_service.judged(view, stated)
-    else:
-        reading = doctor_source.read(_source(target, example))
-        if not reading.lines:
-            raise OperationFailed(tr("doctor.empty"), code="empty", hint=tr("doctor.empty_hint"))
-        diagnosis = diagnose(reading, stated, doctor_source.predictor(reading, stated, cards))
+    if probe and view is None:
+        raise SettingsError(tr("doctor.probe_needs_name"), hint="fitserve status")
+    stated, cards = _stated(flags, gpus, model)
+    path = None if view else _source(target, example)
+    diagnosis = _of_service(view, stated, probe=probe) if view else _of_log(path, stated, cards)
+    _show(diagnosis, as_json=as_json)
+    if bundle is not None:
+        log = engine_log_of(view) if view else path
+        doctor_bundle.write(bundle, diagnosis, log, view)
+    return PROBLEMS if _fails(fail_on, [finding.severity for finding in diagnosis.findings]) else 0
+
+
+def _show(diagnosis: Diagnosis, *, as_json: bool) -> None:
+    from fitserve.cli import doctor_words
+    from fitserve.diagnose.document import document
+
     if as_json:
         click.echo(json.dumps(document(diagnosis), ensure_ascii=False, default=str))
     else:
         doctor_words.show(diagnosis)
-    return PROBLEMS if _fails(fail_on, [finding.severity for finding in diagnosis.findings]) else 0
+
+
+def _of_log(path: Path | None, stated: Stated, cards: tuple[Gpu, ...]) -> Diagnosis:
+    from fitserve.cli import doctor_source
+    from fitserve.diagnose.engine import diagnose
+
+    reading = doctor_source.read(path)
+    if not reading.lines:
+        raise OperationFailed(tr("doctor.empty"), code="empty", hint=tr("doctor.empty_hint"))
+    return diagnose(reading, stated, doctor_source.predictor(reading, stated, cards))
+
+
+def _of_service(view: View, stated: Stated, *, probe: bool) -> Diagnosis:
+    from dataclasses import replace
+
+    from fitserve.cli import doctor_probe, doctor_service, doctor_source
+
+    asked = ()
+    if probe:
+        asked = tuple(doctor_probe.probed(view.deployment, doctor_source.facts_of(view.deployment.model)))
+    diagnosis = doctor_service.judged(view, stated)
+    return replace(diagnosis, checks=(*diagnosis.checks, *asked))
+
+
+def engine_log_of(view: View) -> Path:
+    """The file that the engine of a deployment writes."""
+    from fitserve.run.deployment import engine_log
+
+    return engine_log(view.deployment.name)
 
 
 def _fails(threshold: str, severities: list[str]) -> bool:

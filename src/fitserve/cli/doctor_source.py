@@ -60,13 +60,13 @@ def predictor(reading: LogReading, stated: Stated, cards: tuple[Gpu, ...]) -> Pr
     start = reading.start
     settings = {**start.settings, **stated.settings}
     names = (stated.model, settings.get("--model"), start.figures.get("model"))
-    facts = next((found for name in names if isinstance(name, str) and name and (found := _facts(name))), None)
+    facts = next((found for name in names if isinstance(name, str) and name and (found := facts_of(name))), None)
     split = settings.get("--tensor-parallel-size", 1)
     cards = cards or cards_of(start.figures, split if isinstance(split, int) else 1)
     return PlanPredictor(facts, cards) if facts is not None and cards else None
 
 
-def _facts(name: str) -> ModelFacts | None:
+def facts_of(name: str) -> ModelFacts | None:
     """A folder that is here, or a known model; never a download."""
     from fitserve.facts.known_models import find_known, read_known
     from fitserve.facts.read import read_model

@@ -51,7 +51,8 @@ def _checks(diagnosis: Diagnosis) -> None:
 
 
 def _name(check: Check) -> str:
-    return tr(f"doctor.name_{check.name}")
+    side = check.name.removeprefix("probe_")
+    return tr("doctor.name_picture", side=side) if side.isdigit() else tr(f"doctor.name_{check.name}")
 
 
 def _nothing(stage: Stage | None) -> str:
