@@ -17,6 +17,7 @@ from fitserve.facts.model import ModelFacts
 from fitserve.plan.gpu_rows import Weights
 from fitserve.plan.ledger import OUTSIDE_BUDGET
 from fitserve.plan.make import make_plan
+from fitserve.plan.parse import parse
 from fitserve.plan.plan import Plan, Verdict
 from fitserve.plan.request import PlanRequest
 from fitserve.plan.settings import Settings
@@ -163,3 +164,18 @@ def test_unknown_weights_never_fit() -> None:
     plan = make_plan(PlanRequest(), model, gpu_engine(), host(), cards("2xRTX3090"))
     assert plan.verdict is Verdict.TIGHT
     assert next(row for row in plan.ledger if row.item == "weights").expected is None
+
+
+@given(st.sampled_from(["1xRTX3090", "2xRTX3090", "2x16GiB", "1xRTX5090"]), st.sampled_from(["0.22.1", "0.33.0"]),
+       st.sampled_from([None, 8192]), st.sampled_from([None, 2 * GIB]), st.booleans())  # fmt: skip
+@settings(deadline=None, max_examples=12)
+def test_plan_to_command_to_plan(
+    gpus: str, version: str, length: int | None, cache: int | None, text_only: bool
+) -> None:
+    first = planned(gpus, version, max_model_len=length, kv_cache_memory_bytes=cache, language_model_only=text_only)
+    parsed = parse(first.command)
+    assert (parsed.unknown, parsed.gone, parsed.invalid) == ((), (), ())
+    second = make_plan(parsed.request, lead(), gpu_engine(version), host(), cards(gpus))
+    assert second.settings == first.settings
+    assert (second.verdict, second.ledger, second.kv) == (first.verdict, first.ledger, first.kv)
+    assert second.command == first.command
