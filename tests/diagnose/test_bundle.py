@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tarfile
 
@@ -50,7 +51,7 @@ def test_any_line_can_be_redacted(line):
 
 
 def test_archive(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", (tmp_path / "none").open("w+"))
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     log = tmp_path / "start.log"
     log.write_text("token: hf_AbCdEfGhIjKlMnOpQrStUv\nValueError: No available memory for the cache blocks.\n")
     out = tmp_path / "bundle.tgz"
@@ -64,8 +65,6 @@ def test_archive(tmp_path, monkeypatch, capsys):
 
 
 def test_pictures_are_pictures():
-    import io
-
     from PIL import Image
 
     with Image.open(io.BytesIO(picture(64))) as image:

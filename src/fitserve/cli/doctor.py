@@ -98,9 +98,8 @@ def _of_service(view: View, stated: Stated, *, probe: bool) -> Diagnosis:
 
     from fitserve.cli import doctor_probe, doctor_service, doctor_source
 
-    asked = ()
-    if probe:
-        asked = tuple(doctor_probe.probed(view.deployment, doctor_source.facts_of(view.deployment.model)))
+    facts = doctor_source.facts_of(view.deployment.model) if probe else None
+    asked = tuple(doctor_probe.probed(view.deployment, facts)) if probe else ()
     diagnosis = doctor_service.judged(view, stated)
     return replace(diagnosis, checks=(*diagnosis.checks, *asked))
 

@@ -15,7 +15,8 @@ _KEY = re.compile(
     r"|(?<=://)[^/@\s'\"]{1,200}@"
 )
 _NAMED = re.compile(
-    r"((?:api[_-]?key|token|secret|password|passwd|authorization|credential)s?['\"]?[ =:]{1,3}\[?['\"]?)[^\s'\",})\]]{3,400}",
+    r"((?:api[_-]?key|token|secret|password|passwd|authorization|credential)s?['\"]?[ =:]{1,3}\[?['\"]?)"
+    r"[^\s'\",})\]]{3,400}",
     re.IGNORECASE,
 )
 _PROMPT = re.compile(
