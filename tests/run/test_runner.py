@@ -88,7 +88,7 @@ def test_what_has_answered_is_started_again_with_back_off(deploy: Deploy, runner
 
 
 def test_a_stable_time_clears_the_count(deploy: Deploy, runner: Start) -> None:
-    deployment = deploy(die_after_s=0.4, policy=replace(QUICK, stable_s=0.1))
+    deployment = deploy(die_after_s=0.3, policy=replace(QUICK, stable_s=0.1))
     for _ in range(3):
         assert runner(deployment).wait() == Exit.RESTART
     assert read_live("one").failures == 1
@@ -219,6 +219,17 @@ def test_a_stopped_engine_is_hung_and_comes_back(deploy: Deploy, runner: Start, 
     os.kill(engine.pid, signal.SIGSTOP)
     started.until("hung")
     assert started.end() == Exit.STOPPED
+    assert marked(home) == []
+
+
+def test_an_engine_that_stays_hung_is_started_again(deploy: Deploy, runner: Start, home: Path) -> None:
+    started = runner(deploy(policy=replace(QUICK, hung_wait_s=0.2)))
+    engine = started.until("answering").engine
+    assert engine
+    os.kill(engine.pid, signal.SIGSTOP)
+    assert started.wait() == Exit.RESTART
+    live = read_live("one")
+    assert (live.reason, live.failures) == ("hung", 1)
     assert marked(home) == []
 
 

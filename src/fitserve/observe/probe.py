@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from fitserve.observe.http import Reply, request
 from fitserve.observe.picture import square
 from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Outcome, Probe
+from fitserve.run.stall import Progress
 
 _TOKENS = 256
 _NO_PICTURES = (
@@ -19,6 +21,9 @@ _NO_PICTURES = (
     "at most 0 image",
     "image input is not supported",
     "does not support image",
+)
+_COUNTER = re.compile(
+    r"^vllm:(num_requests_running|prompt_tokens_total|generation_tokens_total)(?:\{[^\n]*\})? ([0-9.e+]+)", re.M
 )
 _TEXT_QUESTION = "Say hello in one word."
 
@@ -49,6 +54,10 @@ class ImageProber:
         """Whether the door opens (`/health`)."""
         return request(deployment, "/health", timeout_s).status == 200
 
+    def progress(self, deployment: Deployment, timeout_s: float) -> Progress | None:
+        """The engine's own counters; None where it does not tell them."""
+        return progress_of(request(deployment, "/metrics", timeout_s).text)
+
     def ask(self, deployment: Deployment, attempt: int) -> Probe:
         """One question; a model that takes no pictures is asked in text, and the outcome says so."""
         question = self._questions(attempt)
@@ -66,6 +75,15 @@ class ImageProber:
         if probe.outcome is Outcome.ANSWERED:
             return Probe(Outcome.TEXT_ONLY, probe.question, probe.answer, probe.seconds)
         return probe
+
+
+def progress_of(metrics: str) -> Progress | None:
+    """Requests in work and tokens so far, over all engines of a server."""
+    found = _COUNTER.findall(metrics)
+    if not found:
+        return None
+    running = sum(float(value) for name, value in found if name == "num_requests_running")
+    return Progress(int(running), sum(float(value) for name, value in found if name != "num_requests_running"))
 
 
 def _with_image(question: Question) -> list[dict[str, object]]:

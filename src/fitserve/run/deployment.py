@@ -21,6 +21,8 @@ class Policy:
     health_every_s: float = 10.0
     health_timeout_s: float = 5.0
     health_misses: int = 3  # in a row: then it is hung
+    stall_s: float = 300.0  # requests run and no token moves: longer than the longest prefill
+    hung_wait_s: float = 120.0  # hung for so long: it is started again
     backoff_s: float = 2.0  # before the second start; doubles
     failures_allowed: int = 3  # in a row: then it stays down
     stable_s: float = 600.0  # answering for so long clears the count

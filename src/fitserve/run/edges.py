@@ -8,6 +8,7 @@ from typing import Protocol
 
 from fitserve.clock import Clock
 from fitserve.run.deployment import Deployment
+from fitserve.run.stall import Progress
 from fitserve.stage import Stage
 
 
@@ -49,6 +50,7 @@ class Prober(Protocol):
     """Asks the running engine."""
 
     def healthy(self, deployment: Deployment, timeout_s: float) -> bool: ...
+    def progress(self, deployment: Deployment, timeout_s: float) -> Progress | None: ...
     def ask(self, deployment: Deployment, attempt: int) -> Probe: ...
 
 

@@ -43,6 +43,7 @@ class Reason(StrEnum):
     WRONG_ANSWER = "wrong_answer"
     RUNNER_DIED = "runner_died"
     SUPERVISOR_DIED = "supervisor_died"
+    HUNG = "hung"
     TOO_MANY = "too_many"
 
 

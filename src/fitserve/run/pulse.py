@@ -6,9 +6,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from fitserve.clock import Clock
 from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Outcome, Probe, Prober
 from fitserve.run.signals import Event, Health, PortLost, Probed
+from fitserve.run.stall import Stall
 
 
 class Pulse(threading.Thread):
@@ -18,12 +20,13 @@ class Pulse(threading.Thread):
         self,
         deployment: Deployment,
         prober: Prober,
+        clock: Clock,
         is_ours: Callable[[], bool | None],
         tell: Callable[[Event], None],
     ) -> None:
         """`is_ours`: whether it is our engine that listens on the port; None while nobody does."""
         super().__init__(name="pulse", daemon=True)
-        self._is_ours = is_ours
+        self._clock, self._is_ours = clock, is_ours
         self._deployment, self._prober, self._tell = deployment, prober, tell
         self._ended = threading.Event()
 
@@ -59,8 +62,14 @@ class Pulse(threading.Thread):
         return False
 
     def _look_in(self) -> None:
-        while not self._ended.wait(self._deployment.policy.health_every_s):
-            self._tell(Health(self._healthy()))
+        policy = self._deployment.policy
+        stall = Stall(policy.stall_s)
+        while not self._ended.wait(policy.health_every_s):
+            good = self._healthy()
+            if good:
+                progress = self._prober.progress(self._deployment, policy.health_timeout_s)
+                good = stall.moves(progress, self._clock.monotonic())
+            self._tell(Health(good))
 
     def _healthy(self) -> bool:
         return self._prober.healthy(self._deployment, self._deployment.policy.health_timeout_s)

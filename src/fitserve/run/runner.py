@@ -51,6 +51,7 @@ class Runner:
         self._log = EngineLog(engine_log(deployment.name), self._policy.log_bytes, self._policy.log_keep, edges.clock)
         self._diary.problems = lambda: (self._log.problem,)
         self._misses = 0
+        self._hung_at = 0.0
         self._answering_at: float | None = None
 
     def stop(self, reason: Reason = Reason.ASKED) -> None:
@@ -117,7 +118,8 @@ class Runner:
         )
         self._diary.begin(engine.identity)
         drain = Drain(engine.output, self._log, self._read)
-        pulse = Pulse(self._deployment, self._edges.prober, lambda: self._listens(engine), self._events.put)
+        edges = self._edges
+        pulse = Pulse(self._deployment, edges.prober, edges.clock, lambda: self._listens(engine), self._events.put)
         waiter = threading.Thread(target=lambda: self._events.put(Gone(engine.process.wait())), daemon=True)
         for thread in (drain, waiter, pulse):
             thread.start()
@@ -158,7 +160,7 @@ class Runner:
                 self._diary.reach(stage)
                 self._diary.change(members=running.engine.members())
             case Health(good):
-                self._looked(running, good)
+                return self._looked(running, good)
         return None
 
     def _probed(self, running: _Running, probe: Probe, last: bool) -> Exit | None:
@@ -179,18 +181,24 @@ class Runner:
         self._edges.journal.write("measured", **measured)
         self._diary.change(state=State.ANSWERING, answered=True, members=members, measured=measured)
 
-    def _looked(self, running: _Running, good: bool) -> None:
+    def _looked(self, running: _Running, good: bool) -> Exit | None:
+        """A look at the engine: hung after several misses in a row, well again after one good look."""
         self._misses = 0 if good else self._misses + 1
         running.engine.reap()
         if self._diary.live.failures and self._stable():
             self._diary.change(failures=0)
         state = self._diary.live.state
         if self._misses >= self._policy.health_misses and state is State.ANSWERING:
+            self._hung_at = self._edges.clock.monotonic()
             self._edges.journal.write("hung", misses=self._misses)
             self._diary.change(state=State.HUNG)
         elif good and state is State.HUNG:
             self._edges.journal.write("answers_again")
             self._diary.change(state=State.ANSWERING)
+        elif state is State.HUNG and self._edges.clock.monotonic() - self._hung_at > self._policy.hung_wait_s:
+            self._end_engine(running)
+            return self._failed(Reason.HUNG, f"{self._policy.hung_wait_s:g}")
+        return None
 
     def _stable(self) -> bool:
         since = self._answering_at

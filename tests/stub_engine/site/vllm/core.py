@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 from vllm.said import info, raw
@@ -39,8 +38,6 @@ def core(script: Script, settings: dict[str, object]) -> None:
     stage(script, "warmup")
     info("EngineCore", "core.py:402", "init engine (profile, create kv cache, warmup model) took 0.10 s")
     os.write(2, READY)
-    if script.die_after_s:
-        threading.Timer(script.die_after_s, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
     sys.stdin.buffer.read()
     worker.terminate()
 

@@ -66,6 +66,8 @@ class Connection:
             return self._error(400, "stub is not a multimodal model")
         time.sleep(self._script.answer_s)
         text = self._text(body)
+        if self._script.die_after_s:
+            threading.Timer(self._script.die_after_s, os._exit, (1,)).start()
         return self._stream_out(text) if body.get("stream") else self._whole(text)
 
     def _whole(self, text: str) -> int:

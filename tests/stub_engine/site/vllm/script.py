@@ -18,7 +18,7 @@ class Script:
     die_once: str = ""  # a file: present, it does not die; it is made at the death
     hang_at: str = ""  # sleeps there for ever
     refuse: str = ""  # argparse refuses with this sentence
-    die_after_s: float = 0.0  # the core dies that long after it serves
+    die_after_s: float = 0.0  # the server dies that long after its first answer
     stubborn: bool = False  # TERM is ignored by every process
     orphan: bool = False  # the worker outlives everybody: it ignores TERM and its parent's death
     answer: str = "red"
