@@ -84,6 +84,13 @@ def test_the_root_is_the_first_error_not_the_wrapper() -> None:
     assert "OutOfMemoryError" in witness.best.text
 
 
+def test_an_error_of_long_ago_is_not_the_cause() -> None:
+    witness = Witness()
+    for line in ("ValueError: one bad request", *["INFO 11-30 09:22:37 [x.py:1] busy"] * 500, "RuntimeError: dead"):
+        witness.feed(line)
+    assert witness.best == Evidence("RuntimeError: dead", 502)
+
+
 def test_a_bare_assertion_is_shown_with_what_was_asserted() -> None:
     witness = Witness()
     head = "(Worker pid=6560) ERROR 11-30 10:21:40 [multiproc_executor.py:953] "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 
 from fitserve.run.live import Evidence
 
@@ -17,6 +18,7 @@ _WRAPPERS = (
     "EngineDeadError",
 )
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_STRETCH = 400  # lines: longer than vLLM's tracebacks of one death
 _LONGEST = 500  # characters kept of a line
 
 
@@ -25,7 +27,7 @@ class Witness:
 
     def __init__(self) -> None:
         self._line = 0
-        self._root: Evidence | None = None  # an exception that something raised
+        self._raised: deque[Evidence] = deque(maxlen=200)
         self._error: Evidence | None = None  # a line of level ERROR
         self._wrapper: Evidence | None = None
         self._last = Evidence()
@@ -53,12 +55,16 @@ class Witness:
         if any(phrase in body for phrase in _WRAPPERS):
             self._wrapper = self._wrapper or self._last
         else:
-            self._root = self._root or self._last
+            self._raised.append(self._last)
 
     @property
     def best(self) -> Evidence:
-        """The root, else a wrapper, else an error line, else the last words."""
-        return self._root or self._wrapper or self._error or self._last
+        """The root, else a wrapper, else an error line, else the last words.
+
+        The root is the first exception of the last stretch of the log: one of hours ago is not why it died now.
+        """
+        root = next((one for one in self._raised if one.line > self._line - _STRETCH), None)
+        return root or self._wrapper or self._error or self._last
 
 
 def clean(line: str) -> str:

@@ -72,7 +72,11 @@ class Runner:
             running = self._start()
         except OSError as error:
             return self._give_up(Reason.ENGINE_MISSING, f"{self._deployment.argv[0]}: {error.strerror}")
-        return self._watch(running)
+        try:
+            return self._watch(running)
+        except BaseException:  # a fault of ours must not leave an engine without its owner
+            running.engine.end(self._policy.stop_wait_s, self._edges.clock, self._diary.live.members)
+            raise
 
     # before the start
 
