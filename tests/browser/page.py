@@ -75,7 +75,9 @@ class ChatPage:
     def attach(self, *files: Path) -> None:
         """Upload pictures and wait for their thumbnails."""
         before = self.thumbnails.count()
-        self.page.locator("#box input[type=file]").first.set_input_files([str(file) for file in files])
+        with self.page.expect_file_chooser() as chooser:
+            self.page.locator("#box [data-testid=upload-button]").click()
+        chooser.value.set_files([str(file) for file in files])
         self.thumbnails.nth(before + len(files) - 1).wait_for()
 
     def paste(self, file: Path) -> None:

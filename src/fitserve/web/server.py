@@ -26,7 +26,7 @@ footer { display: none !important }
 .gradio-container .fillable { max-width: 60rem !important; padding: 1rem !important }
 #top { position: relative } #top h1 { font-size: 1.1rem; margin: 0 5rem 0 0 } #top h1 span { font-weight: 400 }
 #top .language { position: absolute; top: 0; right: 0 } #top p { font-size: .85rem; margin: 0 }
-#chat { height: calc(100dvh - 21.5rem) !important }
+#chat { height: calc(100dvh - 19rem) !important } #chat pre code { white-space: pre-wrap }
 #chat img { max-height: 14rem; width: auto } #chat .message.component { width: auto }
 #chat .download-link ~ button { display: none } /* Gradio's share button sends the picture to another company */
 #notices { min-height: 2.6rem } #notices p { margin: 0; font-size: .85rem }
