@@ -87,7 +87,7 @@ def _bar(row: LedgerRow, scale: int) -> Text:
 
 
 def _after(plan: Plan) -> Iterator[Text]:
-    if plan.kv:
+    if plan.kv and plan.kv.blocks:
         kv = plan.kv
         yield Text(
             tr(

@@ -14,7 +14,7 @@ from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import crossing_groups, undivided
 from fitserve.text import tr
-from fitserve.units import format_gib
+from fitserve.units import GIB, format_gib
 
 _ORDER = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT)
 _RANKS = (1, 2, 4, 8, 16)
@@ -161,7 +161,34 @@ def ranks_said(scale: Scale, ranks: int) -> list[str]:
 
 
 def nearest(scale: Scale, settings: Settings) -> list[Refused]:
-    """What would run without what was asked or with one more card. Never taken unasked."""
+    """What would run with something else than was asked, what runs first; never taken unasked."""
+    found = [*_shorter(scale, settings), *_other(scale, settings), *_offload(scale, settings)]
+    return [near for near, runs in found if runs] + [near for near, runs in found if not runs]
+
+
+def _shorter(scale: Scale, settings: Settings) -> list[tuple[Refused, bool]]:
+    """The length that fits, where one was asked that does not."""
+    if scale.given.request.max_model_len is None:
+        return []
+    free = Scale(replace(scale.given, request=replace(scale.given.request, max_model_len=None)))
+    weighed = descend(free, settings).weighed
+    length = weighed.settings.max_model_len
+    if not weighed.judgement.fits or length >= settings.max_model_len:
+        return []
+    return [(Refused({"max_model_len": length}, tr("plan.near_length", length=f"{length:,}")), True)]
+
+
+def _offload(scale: Scale, settings: Settings) -> list[tuple[Refused, bool]]:
+    """Weights in the host's memory: what is missing, in whole GiB and one to spare. Weights cross the bus each step."""
+    rank = scale.weigh(settings).rank
+    missing = -rank.pool.low
+    if missing <= 0 or not rank.weights:
+        return []
+    gib = missing // GIB + 2
+    return [(Refused({"cpu_offload_gb": gib}, tr("plan.near_offload", gib=gib)), False)]
+
+
+def _other(scale: Scale, settings: Settings) -> list[tuple[Refused, bool]]:
     found = []
     if sees(scale.given.model, settings):
         text_only = descend(scale, replace(settings, language_model_only=True)).weighed
@@ -183,9 +210,9 @@ def with_more_cards(scale: Scale) -> Scale | None:
     return Scale(replace(scale.given, gpus=(*scale.cards, *added)))
 
 
-def _near(weighed: Weighed, changed: dict[str, object], key: str) -> Refused:
+def _near(weighed: Weighed, changed: dict[str, object], key: str) -> tuple[Refused, bool]:
     verdict = tr(f"plan.near_{weighed.judgement.verdict.value}")
     ranks = weighed.settings.tensor_parallel_size
     why = weighed.judgement.obstacle
     said = tr(key, verdict=verdict, weights=format_gib(weighed.rank.weights), ranks=ranks)
-    return Refused(changed, f"{said} {why}".strip())
+    return Refused(changed, f"{said} {why}".strip()), weighed.judgement.verdict is not Verdict.DOES_NOT_FIT
