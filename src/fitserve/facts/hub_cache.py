@@ -21,9 +21,19 @@ def hugging_face_home() -> Path:
     return Path(os.environ.get("HF_HOME") or default).expanduser()
 
 
-def _hugging_face(ref: HubRef) -> list[Path]:
+def hugging_face_cache() -> Path:
+    """The folder in which huggingface-hub keeps what it downloads."""
     root = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or hugging_face_home() / "hub"
-    repository = Path(root).expanduser() / f"models--{ref.id.replace('/', '--')}"
+    return Path(root).expanduser()
+
+
+def modelscope_cache() -> Path:
+    """The folder in which modelscope keeps what it downloads."""
+    return Path(os.environ.get("MODELSCOPE_CACHE") or Path.home() / ".cache" / "modelscope").expanduser()
+
+
+def _hugging_face(ref: HubRef) -> list[Path]:
+    repository = hugging_face_cache() / f"models--{ref.id.replace('/', '--')}"
     try:
         commit = (repository / "refs" / ref.branch).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -33,7 +43,7 @@ def _hugging_face(ref: HubRef) -> list[Path]:
 
 def _modelscope(ref: HubRef) -> list[Path]:
     """The layouts of several modelscope releases; dots of a name are written as three underscores."""
-    root = Path(os.environ.get("MODELSCOPE_CACHE") or Path.home() / ".cache" / "modelscope").expanduser()
+    root = modelscope_cache()
     owner, _, name = ref.id.partition("/")
     safe = name.replace(".", "___")
     bases = (root / "models", root / "hub" / "models", root / "hub", root)

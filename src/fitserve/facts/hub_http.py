@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -21,8 +23,8 @@ SLOWEST_BYTES_S = 32 * 1024  # what a header is allowed to take on top
 LONGEST_WAIT_S = 10.0  # between attempts, whatever Retry-After says
 
 
-class _TryAgainError(Exception):
-    """A failure that another attempt may mend; `failure` is told when none does."""
+class TryAgainError(Exception):
+    """A failure that another attempt may mend, after `wait_s`; `failure` is told when none does."""
 
     def __init__(self, failure: FitserveError, wait_s: float, attempts: int = ATTEMPTS) -> None:
         super().__init__(failure.message)
@@ -86,7 +88,7 @@ class HubWeb:
         for attempt in range(ATTEMPTS):
             try:
                 self._read(path, got, start, length, limit)
-            except _TryAgainError as problem:
+            except TryAgainError as problem:
                 failure = problem.failure
                 if attempt + 1 >= problem.attempts:
                     break
@@ -97,28 +99,42 @@ class HubWeb:
         assert failure is not None
         raise failure
 
-    def _read(self, path: str, got: bytearray, start: int, length: int | None, limit: int) -> None:
+    @contextmanager
+    def answer(self, path: str, span: str = "") -> Iterator[httpx2.Response]:
+        """One attempt at a file, or at `span` ("100-199", "100-") of it, for whoever reads the body as it comes.
+
+        Raises TryAgainError for what another attempt may mend, and FitserveError for what none will.
+        """
         import httpx2
 
-        if length is None:
-            got.clear()
-        headers = {} if length is None else {"Range": f"bytes={start + len(got)}-{start + length - 1}"}
+        headers = {"Range": f"bytes={span}"} if span else {}
         try:
             with self._client.stream("GET", self.base_url + path, headers=headers) as response:
                 self._judge(response, path)
-                skip = 0 if response.status_code == 206 else start + len(got)
-                self._collect(response, got, skip if length is not None else 0, limit, whole=length is None)
+                yield response
         except httpx2.TimeoutException as error:
-            raise _TryAgainError(TimedOut(tr("hub.silent", host=self.host), evidence=_what(error)), 0.5) from error
+            raise TryAgainError(TimedOut(tr("hub.silent", host=self.host), evidence=_what(error)), 0.5) from error
         except httpx2.ConnectError as error:  # no such name, nobody listens: once more is enough
-            raise _TryAgainError(self._unreachable(error), 0.5, attempts=2) from error
+            raise TryAgainError(self._unreachable(error), 0.5, attempts=2) from error
         except httpx2.TransportError as error:
-            raise _TryAgainError(self._unreachable(error), 0.5) from error
+            raise TryAgainError(self._unreachable(error), 0.5) from error
         except (httpx2.HTTPError, httpx2.InvalidURL, RuntimeError) as error:  # RuntimeError: closed by another thread
             raise self._unreachable(error) from error
+
+    def cut_off(self, path: str) -> TryAgainError:
+        """An answer that ended before its file did."""
+        message = tr("hub.cut_off", host=self.host, path=path)
+        return TryAgainError(OperationFailed(message, code="hub_unreachable"), 0.5)
+
+    def _read(self, path: str, got: bytearray, start: int, length: int | None, limit: int) -> None:
+        if length is None:
+            got.clear()
+        span = "" if length is None else f"{start + len(got)}-{start + length - 1}"
+        with self.answer(path, span) as response:
+            skip = 0 if response.status_code == 206 else start + len(got)
+            self._collect(response, got, skip if length is not None else 0, limit, whole=length is None)
         if length is not None and len(got) < length:
-            cut = OperationFailed(tr("hub.cut_off", host=self.host, path=path), code="hub_unreachable")
-            raise _TryAgainError(cut, 0.5)
+            raise self.cut_off(path)
 
     def _collect(self, response: httpx2.Response, got: bytearray, skip: int, limit: int, *, whole: bool) -> None:
         for chunk in response.iter_raw():  # as it comes: a chunk size would wait until it is full
@@ -140,7 +156,7 @@ class HubWeb:
         if status in (429, 500, 502, 503, 504):
             key, code = ("hub.busy", "hub_rate_limited") if status == 429 else ("hub.failed", "hub_failed")
             failure = OperationFailed(tr(key, host=self.host, status=status), code=code, evidence=evidence)
-            raise _TryAgainError(failure, _retry_after(response.headers.get("retry-after", "")))
+            raise TryAgainError(failure, _retry_after(response.headers.get("retry-after", "")))
         if status in (401, 403):
             denied = tr("hub.denied", host=self.host)
             raise OperationFailed(denied, code="hub_denied", evidence=evidence)

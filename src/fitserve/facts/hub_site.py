@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from fitserve.errors import OperationFailed
+from fitserve.errors import NotFound, OperationFailed
 from fitserve.facts.config import parse_json
 from fitserve.facts.hub_cache import hugging_face_home
 from fitserve.facts.hub_http import HubWeb
@@ -14,6 +15,7 @@ from fitserve.facts.hub_ref import Hub, HubRef, is_on
 from fitserve.text import tr
 
 _LIST_LIMIT_BYTES = 16 * 1024**2
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,16 @@ def list_files(web: HubWeb, ref: HubRef) -> tuple[HubFile, ...]:
     if not isinstance(entries, list):
         raise OperationFailed(tr("hub.strange", path=path), code="hub_failed")
     return tuple(file for file in map(_file, entries) if file is not None)
+
+
+def commit_of(web: HubWeb, ref: HubRef) -> str:
+    """The commit that a Hugging Face branch stands at; "" where the hub or its mirror does not say."""
+    path = f"/api/models/{ref.id}/revision/{quote(ref.branch, safe='')}"
+    try:
+        commit = parse_json(_answer(web, path), path).get("sha")
+    except NotFound:  # of a mirror; a model that is not there is told by the list of its files
+        return ""
+    return commit if isinstance(commit, str) and _COMMIT.fullmatch(commit) else ""
 
 
 def file_path(ref: HubRef, name: str) -> str:
