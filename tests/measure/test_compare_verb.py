@@ -62,7 +62,7 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Say]:
     monkeypatch.setenv("FITSERVE_ENGINE_PYTHON", engine)
 
     def run(*words: object) -> Result:
-        return CliRunner().invoke(command, [*map(str, words), *QUICK, "--engine-python", engine])
+        return CliRunner().invoke(command, [*QUICK, "--engine-python", engine, *map(str, words)])
 
     yield run
     Supervisor().end()
@@ -92,7 +92,7 @@ def test_a_running_service_is_left_alone_until_told(say: Say, model: Path) -> No
     view = look("mine")
     assert view is not None and view.runs
     pid = view.live.engine.pid if view.live and view.live.engine else None
-    done = say("mine", "as-is", "seqs=2", "--stop-running")
+    done = say("mine", "as-is", "seqs=2", "--stop-running", "--rounds", 1)
     assert done.exit_code == 0, done.output
     assert "mine is stopped for the comparison" in done.stderr and "mine is being started again" in done.stderr
     again = look("mine")
@@ -102,7 +102,7 @@ def test_a_running_service_is_left_alone_until_told(say: Say, model: Path) -> No
 
 
 def test_a_setting_that_can_not_start_is_told(say: Say, model: Path) -> None:
-    done = say(model, "eager", "tp=64")
+    done = say(model, "eager", "tp=64", "--rounds", 1)
     assert done.exit_code in (1, 5), done.output
     assert "tp=64 did not start" in done.stdout
     assert names() == []

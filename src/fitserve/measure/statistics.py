@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 from statistics import fmean, stdev
 
@@ -110,12 +111,13 @@ def normal_quantile(share: float) -> float:
     return NormalDist().inv_cdf(share)
 
 
+@cache
 def t_quantile(share: float, degrees: int) -> float:
     """Student's t for whole degrees of freedom, by bisection of its closed form. `share` from 0.5 up to 1."""
     low, high = 0.0, 1.0
     while t_cumulative(high, degrees) < share:
         high *= 2
-    for _ in range(200):
+    for _ in range(80):
         middle = (low + high) / 2
         low, high = (middle, high) if t_cumulative(middle, degrees) < share else (low, middle)
     return (low + high) / 2
