@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding
 from fitserve.observe.log.match import Pattern, pattern
 
 see = pattern
+
+
+def remark(key: str, words: str, shape: str) -> Pattern:
+    """A pattern that is looked for in a person's remarks alone."""
+    return replace(pattern(key, words, shape), remark=True)
 
 
 @dataclass(frozen=True)

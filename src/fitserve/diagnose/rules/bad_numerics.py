@@ -11,7 +11,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix, Severity
 from fitserve.diagnose.fixes import drop, make, step
-from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
@@ -42,7 +42,7 @@ def _fixes(case: Case) -> list[Fix | None]:
 RULE = Rule(
     CAUSE,
     (
-        see(
+        remark(
             "nonsense",
             "gibberish garbled nonsense nonsensical response responses content repeated garbage "
             "repeats repetition output "

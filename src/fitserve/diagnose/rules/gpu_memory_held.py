@@ -16,7 +16,7 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import set_utilization, step
 from fitserve.diagnose.oom import find_oom
-from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._memory import held_by_others
 from fitserve.diagnose.rules._plain import finding, first
 from fitserve.observe.log.start import Hit
@@ -69,7 +69,7 @@ RULE = Rule(
             r"Free memory on device .{0,80} on startup is less than desired GPU memory",
         ),
         see("profiling_freed", "profiling", r"Error in memory profiling\. Initial free memory"),
-        see("note_held", "used use held taken occupied", _USED.pattern),
+        remark("note_held", "used use held taken occupied", _USED.pattern),
     ),
     judge,
     explains=frozenset({"oom_weight_load", "oom_profile_activation", "no_kv_memory"}),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding
 from fitserve.diagnose.fixes import step
-from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.stage import Stage
 
@@ -51,7 +51,7 @@ RULE = Rule(
             r"^Killed\b(?! by)|\d Killed {2,}|exit ?code:? (?:-9|137)\b|: -9\b|SIGKILL|signal "
             r"9\b|OOM ?Killed|code 137\b",
         ),
-        see(
+        remark(
             "host_frozen",
             "reboot answering frozen freezes unresponsive hangs swap",
             r"reboot|stops answering|fro?e?ez|unresponsive|swap",

@@ -14,7 +14,7 @@ import re
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix, Severity
 from fitserve.diagnose.fixes import limit_media, lower_utilization, make, more_batched_tokens, step
-from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
@@ -72,7 +72,7 @@ def _fixes(case: Case) -> list[Fix | None]:
 RULE = Rule(
     CAUSE,
     (
-        see("memory_words", "memory gib gb mb mib rss ram vram cjk", r"memory|RSS|RAM|\d ?[GM]i?B|内存|显存"),
+        remark("memory_words", "memory gib gb mb mib rss ram vram cjk", r"memory|RSS|RAM|\d ?[GM]i?B|内存|显存"),
         see("ray_memory", "memory", r"running low on memory|memory_monitor"),
     ),
     judge,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import environment, step
-from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
@@ -104,7 +104,7 @@ RULE = Rule(
             "nccl access",
             r"vLLM is using nccl==|NCCL INFO|(?:generating|reading) GPU P2P access cache",
         ),
-        see(
+        remark(
             "hangs",
             "hang hangs hung stuck output deadlock forever utilization freezes waits cjk",
             r"(?i)\bh[au]ng|\bstuck\b|no (?:further|more) output|deadlock|forever|never "

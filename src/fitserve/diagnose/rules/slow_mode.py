@@ -11,7 +11,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix, Severity
 from fitserve.diagnose.fixes import drop, make, step
-from fitserve.diagnose.rule import Rule, see
+from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding, first
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
@@ -60,7 +60,7 @@ RULE = Rule(
             r"may degrade performance",
         ),
         see("slow_hint", "optimal sub implementation fallback", r"sub-optimal|not be optimal|falling back"),
-        see(
+        remark(
             "slow_note",
             "slow slower tok tokens slowly latency throughput cjk",
             r"(?i)\bslow|\d (?:tok|tokens)/s|latency|low throughput|minutes? (?:for|to|until)|很慢|太慢|变慢",

@@ -21,6 +21,7 @@ _HEAD = re.compile(r"(?:\([^)]{1,80}\) )?(?:INFO|DEBUG|WARNING) \d\d-\d\d \d\d:\
 _QUIET = 48  # lines of one source without a word to say, before it is skipped
 _SEEN = 20_000  # bare lines that are remembered as saying nothing
 _REQUESTS = 16
+_PARSED = 4096  # lines that are remembered taken apart
 _BANNER = re.compile(r"vLLM (?:API )?server version|█ +version \d|^version \d")
 _ENGINE = re.compile(r"Initializing an? (?:V\d )?LLM engine")
 _MAIN = re.compile(r"^(?:APIServer|EngineCore(?:_(?:DP)?\d+)?|Worker_(?:TP|PP|DP)\d+\S*|VllmWorker rank=\d+)$")
@@ -58,6 +59,7 @@ class LogReader:
         self._index = Index(MARKS, FIGURES, watch)
         self._quiet: dict[str, int] = {}
         self._seen: set[str] = set()
+        self._parsed: dict[str, LogLine] = {}
         self._requests = 0
         self.reading = LogReading(Start(1))
 
@@ -99,7 +101,7 @@ class LogReader:
         silent = self._quiet.get(source, 0)
         if silent >= _QUIET:
             return
-        self._quiet[source] = 0 if self._take(parse(number, raw)) else silent + 1
+        self._quiet[source] = 0 if self._take(self._parse(number, raw)) else silent + 1
 
     def _unknown(self, number: int, raw: str) -> None:
         if raw in self._seen:
@@ -115,6 +117,16 @@ class LogReader:
         if len(self._seen) >= _SEEN:
             self._seen.clear()
         self._seen.add(raw)
+
+    def _parse(self, number: int, raw: str) -> LogLine:
+        """Take a line apart, or the same line as before with its new number."""
+        known = self._parsed.get(raw)
+        if known is not None:
+            return known._replace(number=number)
+        if len(self._parsed) >= _PARSED:
+            self._parsed.clear()
+        line = self._parsed[raw] = parse(number, raw)
+        return line
 
     def _take(self, line: LogLine) -> bool:
         if self._begins(line):

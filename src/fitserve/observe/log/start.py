@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -10,13 +9,12 @@ from fitserve.observe.log.failures import Failure, FailureReader
 from fitserve.observe.log.figures import FigureReader, Value
 from fitserve.observe.log.launch import from_line
 from fitserve.observe.log.lines import LogLine
-from fitserve.observe.log.match import Index, Pattern
+from fitserve.observe.log.match import Found, Index
 from fitserve.observe.log.periodic import Periodic
 from fitserve.observe.log.stages import StageReader, stage_of
 from fitserve.stage import Stage
 
 MARK, FIGURE, WATCH = range(3)  # groups of the index that a start is fed with
-Found = list[tuple[int, Pattern, re.Match[str]]]
 _KEPT = 4  # hits of one pattern that are kept from the beginning, and as many from the end
 _NOTES = 40
 
@@ -106,7 +104,7 @@ class Start:
         elif line.level in ("ERROR", "CRITICAL") and len(self.errors) < _NOTES:
             self.errors.append(line)
         said = self._settings(line)
-        hits = index.hits(line.text)
+        hits = index.hits(line.text, remark=line.level == "NOTE")
         if hits:
             said = self._stage(line, hits) or said
             said = self._take(line, hits) or said
