@@ -230,3 +230,9 @@ def test_no_record_there(tmp_path: Path) -> None:
     with pytest.raises(FitserveError) as caught:
         load_gpus(tmp_path / "no")
     assert caught.value.exit_code == 3
+
+
+def test_a_real_recorded_card_is_read() -> None:
+    """CUDA said 150,109,880,320 bytes on that host: NVML's total less what its driver reserves."""
+    (card,) = parse_gpus(f"recorded:{Path(__file__).parent.parent / 'data' / 'gpus' / 'h200.json'}")
+    assert (card.name, card.total_bytes, card.compute_capability) == ("NVIDIA H200", 150_109_880_320, (9, 0))
