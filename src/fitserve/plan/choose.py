@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from fitserve.plan.cpu import DEFAULT_LENGTH, Draft, picture_limits
 from fitserve.plan.given import Given
-from fitserve.plan.gpu import Scale
+from fitserve.plan.gpu import Scale, Weighed
 from fitserve.plan.ladder import at_least_a_block
 from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.search import choose, nearest, rank_counts, ranks_said
 from fitserve.plan.settings import Settings
 from fitserve.text import tr
-from fitserve.units import GIB
+from fitserve.units import GIB, format_gib
 
 _SEQS = {"latency": 64, "throughput": 256, "context": 16}
 _TOKENS = {"latency": 2048, "throughput": 8192, "context": 2048}
@@ -28,7 +28,7 @@ def draft_gpu(given: Given) -> Draft:
     starts = [first_settings(scale, ranks) for ranks in counts]
     choice = choose(scale, starts)
     weighed = choice.descent.weighed
-    reasons = [*_said(given, weighed.settings), *ranks_said(scale, weighed.settings.tensor_parallel_size)]
+    reasons = [*_said(given, weighed), *ranks_said(scale, weighed.settings.tensor_parallel_size)]
     reasons += choice.descent.given_up
     near: list[Refused] = []
     if weighed.judgement.verdict is Verdict.DOES_NOT_FIT:
@@ -75,12 +75,17 @@ def first_settings(scale: Scale, ranks: int) -> Settings:
     return settings
 
 
-def _said(given: Given, settings: Settings) -> list[str]:
+def _said(given: Given, weighed: Weighed) -> list[str]:
+    settings, graphs = weighed.settings, weighed.rank.graphs
     if given.request.preset == "articles":
         return [tr("plan.articles_preset")]
     if given.request.execution == "eager":
         return [tr("plan.eager_asked")]
-    said = [] if settings.enforce_eager else [tr("plan.graphs_auto")]
+    said = (
+        []
+        if settings.enforce_eager
+        else [tr("plan.graphs_auto", low=format_gib(graphs.low), high=format_gib(graphs.high))]
+    )
     if given.layout(settings) is None:
         said.append(tr("plan.kv_unknown", architecture=given.model.architecture))
     return said

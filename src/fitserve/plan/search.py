@@ -86,13 +86,17 @@ def _gains(tried: Weighed, before: Weighed) -> bool:
 
 
 def _taken_back(scale: Scale, first: Settings, weighed: Weighed, taken: list[Step]) -> Descent:
-    """Undo each step that is not needed, the earliest first."""
+    """Undo each step that is not needed, the earliest first; of the others, say what stands against undoing them."""
     for step in list(taken):
-        whole = {name: getattr(first, name) for name in step.changes}
-        tried = scale.weigh(replace(weighed.settings, **whole))
+        tried = scale.weigh(_undone(first, weighed.settings, step))
         if tried.judgement.fits:
             weighed, taken = tried, [other for other in taken if other is not step]
-    return Descent(weighed, _said(taken))
+    against = ((step, scale.weigh(_undone(first, weighed.settings, step)).judgement.obstacle) for step in taken)
+    return Descent(weighed, tuple(f"{step.said} {tr('plan.otherwise', why=why)}" for step, why in against))
+
+
+def _undone(first: Settings, settings: Settings, step: Step) -> Settings:
+    return replace(settings, **{name: getattr(first, name) for name in step.changes})
 
 
 def _said(taken: Iterable[Step]) -> tuple[str, ...]:
