@@ -86,3 +86,18 @@ def test_healthy_logs_give_no_more_than_a_remark(path):
     with open_log(path) as stream:
         diagnosis = diagnose(read_lines(lines_of(stream), watched()))
     assert [item for item in diagnosis.findings if item.severity is not Severity.INFO] == []
+
+
+SERVING = """(APIServer pid=1) INFO 09-18 11:00:01 [utils.py:2] vLLM API server version 0.22.1
+HF_HUB_OFFLINE=1
+(Worker_TP0 pid=6) WARNING 09-18 11:00:02 [__init__.py:9] Failed to import from vllm._C with ImportError('libcudart.so.12: cannot open shared object file: No such file or directory')
+INFO:     Application startup complete.
+(APIServer pid=1) ERROR 09-18 11:05:00 [serving_chat.py:2] Traceback (most recent call last):
+(APIServer pid=1) ERROR 09-18 11:05:00 [serving_chat.py:2] json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
+(APIServer pid=1) ERROR 09-18 11:06:00 [serving_chat.py:2] TypeError: parse() got an unexpected keyword argument 'tools'
+(APIServer pid=1) ERROR 09-18 11:07:00 [serving_chat.py:2] KeyError: 'qwen3_coder'
+INFO:     127.0.0.1:50020 - "POST /v1/chat/completions HTTP/1.1" 400 Bad Request"""  # noqa: E501 - a log
+
+
+def test_a_clients_mistake_is_no_failure_of_the_service():
+    assert [item.cause for item in said(SERVING).findings if item.severity is Severity.FATAL] == []

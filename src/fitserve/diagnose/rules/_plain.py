@@ -33,6 +33,12 @@ def finding(
     return Finding(cause, severity, confidence, stage, summary, case.evidence(*seen, figures=figures), kept)
 
 
+def early(case: Case, *keys: str) -> Hit | None:
+    """The earliest complaint before the service was up: what is thrown at a request later is another matter."""
+    found = [hit for key in keys for hit in case.complaints(key) if hit.stage is not Stage.SERVE]
+    return min(found, key=lambda hit: hit.line, default=None)
+
+
 def first(case: Case, *keys: str) -> Hit | None:
     """The earliest hit of these patterns."""
     found = [hit for key in keys for hit in case.hits(key)[:1]]

@@ -13,7 +13,7 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import environment, step
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding
+from fitserve.diagnose.rules._plain import early, finding
 from fitserve.stage import Stage
 
 CAUSE = "checkpoint_unavailable"
@@ -22,9 +22,9 @@ _KEYS = ("shard_damaged", "gated", "no_network", "disk_full", "file_missing", "n
 
 def judge(case: Case) -> Finding | None:
     for key in _KEYS:
-        seen = [hit for hit in case.hits(key) if hit.level not in ("INFO", "DEBUG", "WARNING")]
-        if seen:
-            return finding(case, CAUSE, _stage(case, key), [seen[0]], _fixes(key), key=f"checkpoint_{key}")
+        seen = early(case, key)
+        if seen is not None:
+            return finding(case, CAUSE, _stage(case, key), [seen], _fixes(key), key=f"checkpoint_{key}")
     return None
 
 
@@ -73,7 +73,8 @@ RULE = Rule(
         see(
             "no_network",
             "connect offline entry connection retries localentrynotfounderror timed resolve",
-            r"couldn't connect to ['\"]?https?://|LocalEntryNotFoundError|offline mode is enabled|HF_HUB_OFFLINE|"
+            r"couldn't connect to ['\"]?https?://|LocalEntryNotFoundError|offline mode is enabled|"
+            r"HF_HUB_OFFLINE.{0,60}(?:set|enabled|disable)|"
             r"Max retries exceeded with url|NameResolutionError|Cannot reach https?://|"
             r"(?:ConnectionError|ConnectTimeout|ReadTimeout|SSLError)\b.{0,200}(?:huggingface|"
             r"hf\.co|modelscope|hf-mirror)",

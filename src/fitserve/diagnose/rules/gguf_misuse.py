@@ -13,7 +13,7 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import make, step
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import early, finding
 from fitserve.stage import Stage
 
 CAUSE = "gguf_misuse"
@@ -26,10 +26,10 @@ def judge(case: Case) -> Finding | None:
         return finding(
             case, CAUSE, Stage.CONFIG, [mismatch], [make(override, "gguf_override"), step("safetensors_build")]
         )
-    seen = first(case, "gguf_architecture", "gguf_frame")
+    seen = early(case, "gguf_architecture", "gguf_frame")
     if seen is not None:
         return finding(case, CAUSE, Stage.CONFIG, [seen], _fixes(case))
-    if _serves_gguf(case) and (lacking := first(case, "file_missing")) is not None:
+    if _serves_gguf(case) and (lacking := early(case, "file_missing")) is not None:
         return finding(case, CAUSE, Stage.CONFIG, [lacking], [step("gguf_tokenizer"), *_fixes(case)])
     return None
 

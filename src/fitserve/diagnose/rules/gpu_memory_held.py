@@ -32,7 +32,7 @@ def judge(case: Case) -> Finding | None:
         figures = ("free_at_start_gib",)
         return finding(case, CAUSE, Stage.CONFIG, [seen], _fixes(case), figures=figures)
     oom = find_oom(case)
-    if oom is None or oom.stage not in (Stage.LOAD, Stage.PROFILE, Stage.CONFIG):
+    if oom is None or oom.stage is Stage.SERVE:
         return None
     if oom.cause == CAUSE or held_by_others(case):
         return finding(case, CAUSE, oom.stage, [oom.failure], [step("free_card")], confidence=Confidence.MEDIUM)
@@ -72,5 +72,14 @@ RULE = Rule(
         remark("note_held", "used use held taken occupied", _USED.pattern),
     ),
     judge,
-    explains=frozenset({"oom_weight_load", "oom_profile_activation", "no_kv_memory"}),
+    explains=frozenset(
+        {
+            "oom_weight_load",
+            "oom_profile_activation",
+            "oom_mm_encoder_profile",
+            "oom_graph_probe",
+            "no_kv_memory",
+            "oom_graph_capture",
+        }
+    ),
 )

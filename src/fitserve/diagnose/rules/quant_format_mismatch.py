@@ -14,7 +14,7 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import drop, make, step
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import early, finding
 from fitserve.stage import Stage
 
 CAUSE = "quant_format_mismatch"
@@ -25,17 +25,17 @@ _PARTS = (
 
 
 def judge(case: Case) -> Finding | None:
-    flag = first(case, "quant_flag", "quant_dtype")
+    flag = early(case, "quant_flag", "quant_dtype")
     if flag is not None:
         return finding(case, CAUSE, Stage.CONFIG, [flag], _flag_fixes(case, flag.text), key="quant_flag")
-    missing = first(case, "quant_config_missing")
+    missing = early(case, "quant_config_missing")
     if missing is not None:
         return finding(case, CAUSE, Stage.LOAD, [missing], _flag_fixes(case, missing.text), key="quant_not_quantized")
-    names = first(case, "quant_names", "quant_scheme")
-    if names is not None and names.level not in ("INFO", "DEBUG", "WARNING"):
+    names = early(case, "quant_names", "quant_scheme")
+    if names is not None:
         return finding(case, CAUSE, Stage.LOAD, [names], _export_fixes(case, names.text))
-    shapes = first(case, "weight_shapes")
-    if shapes is not None and shapes.level not in ("INFO", "DEBUG", "WARNING"):
+    shapes = early(case, "weight_shapes")
+    if shapes is not None:
         return finding(case, CAUSE, Stage.LOAD, [shapes], _export_fixes(case, ""), confidence=Confidence.MEDIUM)
     return None
 

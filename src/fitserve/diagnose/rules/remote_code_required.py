@@ -12,15 +12,15 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding
 from fitserve.diagnose.fixes import make, step
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import early, finding
 from fitserve.stage import Stage
 
 CAUSE = "remote_code_required"
 
 
 def judge(case: Case) -> Finding | None:
-    seen = first(case, "remote_code")
-    if seen is None or seen.level in ("INFO", "DEBUG", "WARNING"):
+    seen = early(case, "remote_code")
+    if seen is None:
         return None
     if case.settings.get("--trust-remote-code") is True:
         return finding(case, CAUSE, Stage.CONFIG, [seen], [step("newer_engine")])

@@ -28,7 +28,7 @@ def judge(case: Case) -> Finding | None:
         ("jit", Stage.WARMUP),
         ("library", Stage.CONFIG),
     ):
-        seen = [hit for hit in case.hits(key) if hit.level not in ("INFO", "DEBUG")]
+        seen = case.complaints(key) or (case.hits(key) if key == "kernels" else [])
         if seen and (case.failures or key == "driver" or seen[0].level in ("ERROR", "CRITICAL")):
             detail = [hit for hit in case.hits("jit_detail") if key == "jit"]
             return finding(

@@ -14,16 +14,16 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import make, step
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import early, finding
 from fitserve.stage import Stage
 
 CAUSE = "tp_layout"
 
 
 def judge(case: Case) -> Finding | None:
-    cards = first(case, "too_few_cards", "too_few_cards_old")
-    heads = first(case, "heads")
-    other = first(case, "divide", "experts", "ordinal", "assert_split", "ray_cards")
+    cards = early(case, "too_few_cards", "too_few_cards_old")
+    heads = early(case, "heads")
+    other = early(case, "divide", "experts", "ordinal", "assert_split", "ray_cards")
     if heads is not None:
         return finding(
             case, CAUSE, Stage.CONFIG, [heads], _by_heads(int(heads.groups[0] or 1), int(heads.groups[1] or 1))
@@ -33,7 +33,7 @@ def judge(case: Case) -> Finding | None:
         return finding(
             case, CAUSE, Stage.CONFIG, [cards], [_fewer(max(1, found)), step("visible_cards")], key="tp_too_few_cards"
         )
-    if other is not None and not first(case, "not_layout"):
+    if other is not None and not early(case, "not_layout"):
         stage = Stage.CONFIG if other.groups == () and "ordinal" in other.text else Stage.LOAD
         return finding(case, CAUSE, stage, [other], [_fewer(_halved(case)), step("visible_cards")], key="tp_dimension")
     return None

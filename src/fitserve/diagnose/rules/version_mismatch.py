@@ -13,37 +13,39 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding
 from fitserve.diagnose.fixes import step
+from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import early, finding, first
 from fitserve.stage import Stage
 
 CAUSE = "version_mismatch"
 
 
 def judge(case: Case) -> Finding | None:
-    known = first(case, "architecture", "model_type")
+    newer = [step("newer_engine"), step("newer_transformers")]
+    known = early(case, "architecture", "model_type")
     if known is not None:
-        return finding(case, CAUSE, Stage.CONFIG, [known], [step("newer_engine"), step("newer_transformers")])
+        return finding(case, CAUSE, Stage.CONFIG, [known], newer)
     fallback = first(case, "transformers_fallback")
-    if fallback is not None and case.roots:
-        return finding(
-            case, CAUSE, Stage.LOAD, [fallback, case.roots[0]], [step("newer_engine")], key="version_fallback"
-        )
-    flag = first(case, "unknown_flag")
+    if fallback is not None and _failed_by_it(case):
+        return finding(case, CAUSE, Stage.LOAD, [fallback, case.roots[0]], newer[:1], key="version_fallback")
+    flag = early(case, "unknown_flag")
     if flag is not None:
         return finding(case, CAUSE, Stage.CONFIG, [flag], [step("check_flags")], key="version_flag")
-    other = first(case, "wrong_import", "config_key", "missing_parameter")
-    if other is not None and other.level not in ("INFO", "DEBUG", "WARNING") and case.roots:
+    other = early(case, "wrong_import", "config_key", "missing_parameter")
+    if other is not None and case.roots:
         stage = Stage.LOAD if "parameter named" in other.text else Stage.CONFIG
-        return finding(
-            case,
-            CAUSE,
-            stage,
-            [other],
-            [step("newer_engine"), step("newer_transformers")],
-            confidence=Confidence.MEDIUM,
-        )
+        return finding(case, CAUSE, stage, [other], newer, confidence=Confidence.MEDIUM)
     return None
+
+
+def _failed_by_it(case: Case) -> bool:
+    """Whether what failed can follow from experts that are loaded unquantized by another implementation."""
+    oom = find_oom(case)
+    loader = {"KeyError", "AttributeError", "NotImplementedError", "TypeError"}
+    return bool(case.roots) and (
+        case.roots[0].error in loader or (oom is not None and oom.stage in (Stage.LOAD, Stage.PROFILE))
+    )
 
 
 RULE = Rule(
