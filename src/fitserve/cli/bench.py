@@ -132,8 +132,8 @@ def _preparing(spec: Spec) -> str:
 
 
 def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bool) -> None:
-    from fitserve.cli.bench_screen import load_text, memory_line, remarks, table, work_text
-    from fitserve.measure.words import size_text
+    from fitserve.cli.bench_screen import memory_line, remarks, table
+    from fitserve.measure.words import pace_text, size_text, work_text
 
     if not benches:
         return
@@ -143,7 +143,7 @@ def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bo
     click.echo("\n" + "\n".join(table(benches)) + "\n\n" + tr("measure.spread_note") + "\n")
     for bench in benches:
         for line in remarks(bench, endpoint, judge):
-            click.echo(f"{load_text(bench)}: {line}")
+            click.echo(f"{pace_text(bench.spec.pace)}: {line}")
     click.echo(memory_line(benches[-1]))
     if record.problem:
         click.echo(tr("measure.not_kept", problem=record.problem), err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ _WORK: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (("--output-tokens",), {"type": click.IntRange(1), "default": 64, "help": "tokens out, exactly (default 64)"}),
     (("--stop-freely",), {"is_flag": True, "help": "let the model end by itself, at most --max-tokens"}),
     (("--max-tokens",), {"type": click.IntRange(1), "default": 256, "help": "with --stop-freely"}),
-    (("--seed",), {"type": int, "default": 0, "help": "draws other pictures, words and arrivals"}),
+    (("--seed",), {"type": int, "help": "repeat a run's pictures, words and arrivals (default: new ones)"}),
     (("--body",), {"default": "", "metavar": "JSON", "help": "more of the request's body"}),
     (("--goodput",), {"default": "", "metavar": "BOUNDS", "help": "ttft:500,tpot:50,e2e:5000 in ms: what is good"}),
     (("--request-timeout",), {"type": click.FloatRange(min=1), "default": 600.0, "help": "seconds for one answer"}),
@@ -41,8 +42,12 @@ def work_options(function: _Function) -> _Function:
     return function
 
 
-def workload(options: Mapping[str, Any], conversations: int) -> Workload:
-    """The work that the options describe. Raises SettingsError."""
+def workload(options: Mapping[str, Any], conversations: int, run: int = 0) -> Workload:
+    """The work that the options describe. Raises SettingsError.
+
+    Without a seed it is work that nobody has seen: a server that was measured before would answer from its caches.
+    Runs of one command get seeds in a row, for the same reason.
+    """
     from fitserve.measure.workload import Workload
     from fitserve.text import current_language
 
@@ -56,7 +61,7 @@ def workload(options: Mapping[str, Any], conversations: int) -> Workload:
         max_tokens=options["max_tokens"],
         same_pictures=options["same_pictures"],
         language="zh" if current_language() == "zh" else "en",
-        seed=options["seed"],
+        seed=run + (random.randrange(10**9) if options["seed"] is None else options["seed"]),
     )
 
 
@@ -79,8 +84,8 @@ def specs(options: Mapping[str, Any], target: str) -> tuple[Spec, ...]:
             Spec(work, Pace(rate=options["rate"]), 2 if options["warmup"] is None else options["warmup"], **common),
         )
     made = []
-    for users in parse_users(options["users"] or "1,4,16"):
-        work = workload(options, options["requests"] or max(16, 6 * users))
+    for run, users in enumerate(parse_users(options["users"] or "1,4,16")):
+        work = workload(options, options["requests"] or max(16, 6 * users), run)
         warmup = users if options["warmup"] is None else options["warmup"]
         made.append(Spec(work, Pace(users=users), warmup, **common))
     return tuple(made)

@@ -10,17 +10,16 @@ import click
 
 from fitserve.chat.clean import strip_control
 from fitserve.cli.up_result import padded, width
-from fitserve.measure.words import estimate_text, invalid_text, known, number, size_text
+from fitserve.measure.words import invalid_text, known, number, pace_text, quantity_text, spread_text
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
 if TYPE_CHECKING:
     from fitserve.chat.endpoint import Endpoint
     from fitserve.measure.bench import Bench
-    from fitserve.measure.figures import Failure, Spread
+    from fitserve.measure.figures import Failure
     from fitserve.measure.sample import Sample
     from fitserve.measure.server import ServerView
-    from fitserve.measure.workload import Workload
 
 _MOVING_S, _LINE_S = 0.25, 10.0
 _COLUMNS = ("load", "answered", "first", "token", "gap", "whole", "output", "text", "image", "good")
@@ -63,29 +62,6 @@ class Progress:
         click.echo(f"\r{text}\x1b[K" if self._moves else text, nl=not self._moves, err=True)
 
 
-def load_text(bench_or_pace: Bench) -> str:
-    """`4 users`, `2/s`."""
-    pace = bench_or_pace.spec.pace
-    if pace.users:
-        return tr("measure.row_users", users=pace.users)
-    return tr("measure.row_rate", rate=f"{pace.rate:g}")
-
-
-def work_text(work: Workload) -> str:
-    """What is asked, in a line."""
-    shown = tr("measure.work_pictures", count=work.pictures) if work.pictures else tr("measure.work_no_pictures")
-    exactly = work.output_tokens is not None
-    tokens = tr("measure.work_exactly", tokens=work.output_tokens) if exactly else ""
-    return tr(
-        "measure.work",
-        conversations=work.conversations,
-        pictures=shown,
-        sizes=", ".join(size_text(size) for size in work.sizes) if work.pictures else "-",
-        turns=tr("measure.work_turns", turns=work.turns),
-        tokens=tokens or tr("measure.work_at_most", tokens=work.max_tokens),
-    )
-
-
 def table(benches: list[Bench]) -> list[str]:
     """Loads as rows."""
     rows = [tuple(tr(f"measure.col_{column}") for column in _COLUMNS), *map(_cells, benches)]
@@ -98,7 +74,7 @@ def table(benches: list[Bench]) -> list[str]:
 def _cells(bench: Bench) -> tuple[str, ...]:
     found, flow = bench.figures, bench.figures.throughput
     return (
-        load_text(bench),
+        pace_text(bench.spec.pace),
         f"{found.answered}/{found.requests}",
         spread_text(found.first_token_s, 1000),
         spread_text(found.time_per_token_s, 1000),
@@ -109,13 +85,6 @@ def _cells(bench: Bench) -> tuple[str, ...]:
         known(flow.image_tokens),
         f"{found.good.share.value:.0%}" if found.good else "",
     )
-
-
-def spread_text(spread: Spread | None, scale: float) -> str:
-    """`12.3 [11.9, 13.0] 18.4`: median, its interval, p95."""
-    if spread is None:
-        return tr("measure.unknown")
-    return f"{estimate_text(spread.median, scale)} {number(spread.quantiles['p95'] * scale)}"
 
 
 def remarks(bench: Bench, endpoint: Endpoint, judge: bool) -> list[str]:
@@ -151,8 +120,8 @@ def server_lines(server: ServerView) -> list[str]:
         line = tr(
             "measure.server_differs",
             what=what,
-            client=_quantity(row.name, row.client),
-            server=_quantity(row.name, row.server),
+            client=quantity_text(row.name, row.client),
+            server=quantity_text(row.name, row.server),
         )
         told.append(click.style(line, fg="yellow"))
     if {row.name for row in server.differs} & {"requests", "output_tokens"}:
@@ -161,14 +130,8 @@ def server_lines(server: ServerView) -> list[str]:
 
 
 def _agreed(name: str, client: float | None, server: float | None) -> str:
-    text = f"{tr(f'measure.name_{name}')} {_quantity(name, client)}"
-    return text if client == server else f"{text} / {_quantity(name, server)}"
-
-
-def _quantity(name: str, value: float | None) -> str:
-    if value is None:
-        return tr("measure.unknown")
-    return f"{value * 1000:.1f} ms" if name.endswith("_s") else f"{value:.0f}"
+    text = f"{tr(f'measure.name_{name}')} {quantity_text(name, client)}"
+    return text if client == server else f"{text} / {quantity_text(name, server)}"
 
 
 def _values(bench: Bench) -> dict[str, object]:

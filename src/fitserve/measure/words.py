@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from fitserve.measure.figures import Spread
+from fitserve.measure.load import Pace
 from fitserve.measure.statistics import Estimate
 from fitserve.measure.verdict import Verdict
+from fitserve.measure.workload import Workload
 from fitserve.text import tr
 
 
@@ -65,3 +68,38 @@ def invalid_text(reason: str, lag_s: float, late_s: float | None) -> str:
 def size_text(size: tuple[int, int]) -> str:
     """`448x448`."""
     return f"{size[0]}x{size[1]}"
+
+
+def pace_text(pace: Pace) -> str:
+    """`4 in flight`, `2/s`."""
+    if pace.users:
+        return tr("measure.row_users", users=pace.users)
+    return tr("measure.row_rate", rate=f"{pace.rate:g}")
+
+
+def work_text(work: Workload) -> str:
+    """What is asked, in a line."""
+    shown = tr("measure.work_pictures", count=work.pictures) if work.pictures else tr("measure.work_no_pictures")
+    exactly, at_most = work.output_tokens, work.max_tokens
+    return tr(
+        "measure.work",
+        conversations=work.conversations,
+        pictures=shown,
+        sizes=", ".join(map(size_text, work.sizes)) if work.pictures else "-",
+        turns=tr("measure.work_turns", turns=work.turns),
+        tokens=tr("measure.work_exactly", tokens=exactly) if exactly else tr("measure.work_at_most", tokens=at_most),
+    )
+
+
+def spread_text(spread: Spread | None, scale: float) -> str:
+    """`12.3 [11.9, 13.0] 18.4`: median, its interval, p95."""
+    if spread is None:
+        return tr("measure.unknown")
+    return f"{estimate_text(spread.median, scale)} {number(spread.quantiles['p95'] * scale)}"
+
+
+def quantity_text(name: str, value: float | None) -> str:
+    """A count, or a time that is kept in seconds, as a reader takes it."""
+    if value is None:
+        return tr("measure.unknown")
+    return f"{value * 1000:.1f} ms" if name.endswith("_s") else f"{value:,.0f}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fitserve.measure.figures import Spread
-from fitserve.measure.load import Pace
 from fitserve.measure.sample import Sample
-from fitserve.measure.words import estimate_text, invalid_text, known, number, size_text
+from fitserve.measure.server import Comparison
+from fitserve.measure.words import invalid_text, known, number, pace_text, quantity_text, spread_text, work_text
 from fitserve.report.charts import Chart, Series, lines
 from fitserve.report.content import Section, Table
 from fitserve.report.latency import distributions
@@ -37,7 +36,11 @@ def _figures(measured: Measured, done: list[tuple[BenchRun, Result]]) -> Section
     return Section(
         tr("report.bench", target=target.get("name") or target.get("url")),
         warnings=tuple(text for _, result in done for text in warnings(result)),
-        sentences=(*(_asked(result) for _, result in done[-1:]), tr("measure.spread_note"), *map(server_text, done)),
+        sentences=(
+            *(work_text(result.spec.work) for _, result in done[-1:]),
+            tr("measure.spread_note"),
+            *map(server_text, done),
+        ),
         tables=(Table(head, rows),),
         charts=charts,
     )
@@ -46,7 +49,7 @@ def _figures(measured: Measured, done: list[tuple[BenchRun, Result]]) -> Section
 def _cells(result: Result) -> tuple[str, ...]:
     found, flow = result.figures, result.figures.throughput
     return (
-        load_text(result.spec.pace),
+        pace_text(result.spec.pace),
         f"{found.answered}/{found.requests}",
         spread_text(found.first_token_s, 1000),
         spread_text(found.time_per_token_s, 1000),
@@ -59,39 +62,9 @@ def _cells(result: Result) -> tuple[str, ...]:
     )
 
 
-def load_text(pace: Pace) -> str:
-    """`4 in flight`, `2/s`."""
-    if pace.users:
-        return tr("measure.row_users", users=pace.users)
-    return tr("measure.row_rate", rate=f"{pace.rate:g}")
-
-
-def spread_text(spread: Spread | None, scale: float) -> str:
-    """Median, its interval, p95."""
-    if spread is None:
-        return tr("measure.unknown")
-    return f"{estimate_text(spread.median, scale)} {number(spread.quantiles['p95'] * scale)}"
-
-
-def _asked(result: Result) -> str:
-    work = result.spec.work
-    shown = tr("measure.work_pictures", count=work.pictures) if work.pictures else tr("measure.work_no_pictures")
-    exactly = work.output_tokens is not None
-    return tr(
-        "measure.work",
-        conversations=work.conversations,
-        pictures=shown,
-        sizes=", ".join(map(size_text, work.sizes)) if work.pictures else "-",
-        turns=tr("measure.work_turns", turns=work.turns),
-        tokens=tr("measure.work_exactly", tokens=work.output_tokens)
-        if exactly
-        else tr("measure.work_at_most", tokens=work.max_tokens),
-    )
-
-
 def warnings(result: Result) -> list[str]:
     """Why figures must not be used, and what failed."""
-    load = load_text(result.spec.pace)
+    load = pace_text(result.spec.pace)
     told = [invalid_text(reason, result.lag_seconds, result.figures.late_s) for reason in result.invalid]
     told += [
         tr("report.failed", count=one.count, kind=one.kind, evidence=one.evidence) for one in result.figures.failures
@@ -104,18 +77,14 @@ def warnings(result: Result) -> list[str]:
 def server_text(done: tuple[BenchRun, Result]) -> str:
     """Our count beside the server's."""
     result = done[1]
-    rows = [
-        f"{tr(f'measure.name_{row.name}')} {_quantity(row.name, row.client)} / {_quantity(row.name, row.server)}"
-        for row in result.server.comparisons
-    ]
+    rows = [_both(row) for row in result.server.comparisons]
     text = tr("report.server", rows=", ".join(rows)) if rows else tr("measure.server_none")
-    return f"{load_text(result.spec.pace)}: {text}"
+    return f"{pace_text(result.spec.pace)}: {text}"
 
 
-def _quantity(name: str, value: float | None) -> str:
-    if value is None:
-        return tr("measure.unknown")
-    return f"{value * 1000:.1f} ms" if name.endswith("_s") else f"{value:,.0f}"
+def _both(row: Comparison) -> str:
+    client, server = (quantity_text(row.name, value) for value in (row.client, row.server))
+    return f"{tr(f'measure.name_{row.name}')} {client} / {server}"
 
 
 def _throughput(users: list[tuple[int, Result]]) -> Chart:
@@ -138,7 +107,7 @@ def _throughput(users: list[tuple[int, Result]]) -> Chart:
 
 
 def _latency(done: list[tuple[BenchRun, Result]]) -> Section | None:
-    groups = {load_text(result.spec.pace): _steady(run, result) for run, result in done}
+    groups = {pace_text(result.spec.pace): _steady(run, result) for run, result in done}
     charts = distributions("latency", groups)
     return Section(tr("report.latency"), sentences=(tr("report.latency_note"),), charts=charts) if charts else None
 

