@@ -21,6 +21,7 @@ def ask_example(found: Target, max_tokens: int | None) -> None:
     """Ask and judge. Raises SettingsError for another model than ours, ProblemsFound where the answer is wrong."""
     import asyncio
 
+    from fitserve.chat.clean import strip_control
     from fitserve.chat.images import read_picture
     from fitserve.cli.chat_once import one_answer
 
@@ -30,8 +31,9 @@ def ask_example(found: Target, max_tokens: int | None) -> None:
     file = _kept(one)
     click.echo(f"{tr('chat.example_picture')} {file}")
     click.echo(f"{tr('chat.example_question')} {one.question.text}")
-    click.echo(f"{tr('chat.example_answer')} ", nl=False)
-    _, answer = asyncio.run(one_answer(found.endpoint, one.question.text, (read_picture(file),), max_tokens))
+    asked = one_answer(found.endpoint, one.question.text, (read_picture(file),), max_tokens, quiet=True)
+    _, answer = asyncio.run(asked)
+    click.echo(f"{tr('chat.example_answer')} {strip_control(answer.text)}")
     if not one.is_right(answer.text):
         hint = "fitserve chat demo --example"
         raise ProblemsFound(tr("chat.example_wrong"), evidence=one.question.answer, hint=hint)
