@@ -34,9 +34,14 @@ def judge(case: Case) -> Finding | None:
 
 
 def _fixes(case: Case) -> list[Fix | None]:
+    """What can be taken away again first, then the split, then the checkpoint."""
     speculative = drop(case, "--speculative-config", "drop_speculation")
-    one_card = make({"--tensor-parallel-size": 1}, "one_card") if case.tp > 1 else None
-    return [speculative, one_card, step("other_checkpoint"), step("newer_engine")]
+    cache = drop(case, "--kv-cache-dtype", "kv_auto") if "fp8" in str(case.settings.get("--kv-cache-dtype")) else None
+    plain = drop(case, "--quantization", "drop_quantization")
+    split = case.tp > 1
+    one_card = make({"--tensor-parallel-size": 1}, "one_card") if split else None
+    transfers = make({"--disable-custom-all-reduce": True}, "plain_transfers") if split else None
+    return [speculative, cache, one_card, transfers, plain, step("other_checkpoint"), step("newer_engine")]
 
 
 RULE = Rule(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding
-from fitserve.diagnose.fixes import step
+from fitserve.diagnose.fixes import drop, step
 from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.stage import Stage
@@ -24,7 +24,8 @@ def judge(case: Case) -> Finding | None:
     killed = [hit for hit in case.hits("killed") if hit.level not in ("INFO", "DEBUG")]
     notes = [*case.noted("host_memory"), *case.noted("killed")]
     stage = case.place(case.start.stage or Stage.LOAD)
-    fixes = [step("more_host_memory"), step("kernel_log"), step("one_model_at_a_time")]
+    less = [drop(case, flag, "less_host_memory") for flag in ("--cpu-offload-gb", "--swap-space")]
+    fixes = [*less, step("more_host_memory"), step("kernel_log"), step("one_model_at_a_time")]
     if seen:
         return finding(case, CAUSE, stage, seen[:2], fixes)
     if killed or notes:

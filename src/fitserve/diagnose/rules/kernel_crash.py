@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
-from fitserve.diagnose.fixes import drop, eager, environment, step
+from fitserve.diagnose.fixes import drop, eager, environment, make, step
 from fitserve.diagnose.oom import find_oom, stage_of_frames
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import finding
@@ -41,8 +41,10 @@ def _stage(case: Case) -> Stage:
 def _fixes(case: Case) -> list[Fix | None]:
     speculative = drop(case, "--speculative-config", "drop_speculation")
     no_graphs = None if case.at_least(0, 8) is False else eager(case, "eager_crash")
+    reduces = any("custom_all_reduce" in frame.file for failure in case.roots for frame in failure.frames)
+    transfers = make({"--disable-custom-all-reduce": True}, "plain_transfers") if reduces else None
     trace = environment("launch_blocking", CUDA_LAUNCH_BLOCKING="1")
-    return [speculative, no_graphs, step("other_version"), trace]
+    return [speculative, transfers, no_graphs, step("other_version"), trace]
 
 
 RULE = Rule(

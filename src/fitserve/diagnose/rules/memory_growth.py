@@ -60,13 +60,10 @@ def _fixes(case: Case) -> list[Fix | None]:
     batched = case.number("--max-num-batched-tokens")
     if batched is not None and batched < _PICTURE:
         return [more_batched_tokens(16384, "whole_picture_step"), limit_media(case), lower_utilization(case, 2.0)]
-    if case.at_least(0, 9) is False:
+    if case.at_least(0, 11) is False:
         return [make({"--disable-mm-preprocessor-cache": True}, "no_picture_cache"), step("newer_engine")]
-    return [
-        step("newer_engine"),
-        make({"--mm-processor-cache-gb": 1}, "smaller_picture_cache"),
-        lower_utilization(case, 1.0),
-    ]
+    smaller = make({"--mm-processor-cache-gb": 1}, "smaller_picture_cache")
+    return [smaller, step("newer_engine"), lower_utilization(case, 1.0)]
 
 
 RULE = Rule(

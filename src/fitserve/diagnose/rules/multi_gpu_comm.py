@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
-from fitserve.diagnose.fixes import environment, step
+from fitserve.diagnose.fixes import environment, make, step
 from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.observe.log.start import Hit
@@ -35,7 +35,13 @@ def judge(case: Case) -> Finding | None:
 def _wire_fixes(errors: list[Hit]) -> list[Fix | None]:
     text = " ".join(hit.text for hit in errors)
     shared = step("larger_shm") if "unhandled system error" in text or "ncclSystemError" in text else None
-    return [shared, environment("no_p2p", NCCL_P2P_DISABLE="1"), environment("nccl_debug", NCCL_DEBUG="INFO")]
+    transfers = make({"--disable-custom-all-reduce": True}, "plain_transfers")
+    return [
+        shared,
+        environment("no_p2p", NCCL_P2P_DISABLE="1"),
+        transfers,
+        environment("nccl_debug", NCCL_DEBUG="INFO"),
+    ]
 
 
 def _hang(case: Case) -> Finding | None:

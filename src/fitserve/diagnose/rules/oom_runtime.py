@@ -24,6 +24,7 @@ from fitserve.diagnose.rules._memory import finding, oom
 
 CAUSE = "oom_runtime"
 _PICTURE = {"_execute_mm_encoder", "execute_mm_encoder", "embed_multimodal", "get_multimodal_embeddings"}
+_BRIM = 0.95  # from here on the share itself is the first suspect
 _LOGPROBS = {"_get_prompt_logprobs_dict", "compute_logprobs", "gather_logprobs"}
 
 
@@ -40,7 +41,9 @@ def _fixes(case: Case, found: Oom) -> list[Fix | None]:
         return [smaller_images(case), profiled, room]
     if names & _LOGPROBS:
         return [step("no_prompt_logprobs"), room]
-    fixes = [fewer_batched_tokens(case, 2048), room, _fragmentation(case)]
+    step_size = fewer_batched_tokens(case, 2048)
+    order = [room, step_size] if case.utilization >= _BRIM else [step_size, room]
+    fixes = [*order, _fragmentation(case)]
     length = case.number("--max-model-len")
     return [*fixes, shorter_length(case, int(length * 0.94) if length else None)]
 

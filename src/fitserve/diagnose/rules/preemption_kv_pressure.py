@@ -23,7 +23,7 @@ def judge(case: Case) -> Finding | None:
     if seen is None and not periodic.full_and_waiting and not periodic.preemptions:
         return None
     to = max(1, int((periodic.peak_running or 32) * 0.8))
-    fixes = [fewer_sequences(case, to, "sequences_that_fit"), half_kv(case), raise_utilization(case)]
+    fixes = [fewer_sequences(case, to, "sequences_that_fit"), raise_utilization(case), half_kv(case)]
     found = finding(case, CAUSE, Stage.SERVE, [seen] if seen else [], fixes, severity=Severity.WARN)
     if seen is not None:
         return found
