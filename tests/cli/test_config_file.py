@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
+from fitserve.cli.app import app
 from fitserve.cli.config_file import Origin, known_deployments, origins
+from fitserve.cli.failure import told
 from fitserve.cli.plan_options import plan_options
 from fitserve.errors import SettingsError
 
@@ -99,3 +102,21 @@ def test_deployments_are_listed_once(project: Write, user: Write) -> None:
     user("[deployments.shop]\n[deployments.lab]\n")
     project("[deployments.shop]\n")
     assert known_deployments() == ("shop", "lab")
+
+
+def test_show_says_what_is_in_force_and_from_where(project: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = project('[deployments.shop]\nmodel = "/models/x"\nmax_model_len = "32K"\n')
+    assert told(app, ["config", "show", "--origin"]) == 0
+    printed = capsys.readouterr().out
+    assert f'model = "/models/x"  # {path} [deployments.shop]' in printed
+    assert f"max_model_len = 32768  # {path} [deployments.shop]" in printed
+    assert "max_num_seqs = null  # default" in printed
+    assert told(app, ["config", "show", "shop", "--json"]) == 0
+    shop = json.loads(capsys.readouterr().out)["deployments"]["shop"]
+    assert shop["max_model_len"]["value"] == 32768
+    assert "max_num_seqs" not in shop
+
+
+def test_show_without_files_says_where_they_would_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(app, ["config", "show"]) == 3
+    assert "fitserve.toml" in capsys.readouterr().err

@@ -28,6 +28,7 @@ VERBS = {  # in the order of a first day; each module has a `command`
     "tune": "tune",
     "report": "report",
     "engine": "engine",
+    "config": "config",
 }
 
 
