@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools" / "doctor_score"))
 
 from cases import cases, changed
-from score import tallied
+from score import judged, tallied
 
 TOOL = Path(__file__).parent.parent.parent / "tools" / "doctor_score"
 COUNTED = [case for case in cases() if case.current and case.sure]
@@ -33,3 +34,15 @@ def test_changed_cases_are_changed():
 def test_the_tables_in_the_docs_are_the_computed_ones():
     check = [sys.executable, str(TOOL), "--check"]
     assert subprocess.run(check, capture_output=True, check=False).returncode == 0
+
+
+def test_a_paste_of_five_lines_is_enough_where_the_cause_is_in_it():
+    """The lines around the first evidence alone, without the launch flags: all but the two that need two starts."""
+    missed = []
+    for case in COUNTED:
+        line = judged(case).findings[0].evidence[0].line
+        paste = replace(case, log=case.log[max(0, line - 4) : line + 1], flags={})
+        said = judged(paste).findings
+        if not said or said[0].cause != case.cause:
+            missed.append(case.name)
+    assert len(missed) <= 3, missed

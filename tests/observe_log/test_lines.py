@@ -25,6 +25,7 @@ NEW = f"INFO 09-21 11:02:40 [gpu_worker.py:276] {TEXT}"
         f"2026-09-21T11:02:40.123456789Z stderr F {NEW}",
         f"Sep 21 11:02:40 gpu-host vllm[812]: {NEW}",
         f"[rank0]: {NEW}",
+        f"> {NEW}",
         f"my own prefix > {NEW}",
         json.dumps({"log": NEW + "\n", "stream": "stderr", "time": "2026-09-21T11:02:40Z"}),
         json.dumps({"MESSAGE": NEW, "_PID": "812"}),

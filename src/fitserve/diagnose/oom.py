@@ -51,6 +51,7 @@ _KV = {
     "initialize_kv_cache_tensors", "initialize_cache", "_init_cache_engine",
 }  # fmt: skip
 _SERVE = {"_process_engine_step", "run_busy_loop", "run_engine_loop", "execute_model", "sample_tokens", "engine_step"}
+_FORWARD = {"forward", "fused_experts_impl", "inplace_fused_experts", "forward_cuda", "forward_native", "_dummy_run"}
 _AUTOTUNE = {"solve_tril", "_bench", "do_bench", "chunk_gated_delta_rule"}
 _SAMPLER_FILE = re.compile(r"sample/|sampler")
 
@@ -185,7 +186,7 @@ def _by_little(case: Case, failure: Failure) -> Oom:
     """A cut log without stages: what is left to go by."""
     if failure.functions & _AUTOTUNE or _TUNED.search(failure.text):
         return Oom("oom_first_request_jit", Stage.SERVE, failure, Confidence.LOW)
-    if case.hits("work_wrapper"):  # a call after loading
+    if case.hits("work_wrapper") or failure.functions & _FORWARD:  # a call after loading, a pass of the model
         return Oom("oom_profile_activation", Stage.PROFILE, failure, Confidence.LOW)
     return Oom("oom_weight_load", Stage.LOAD, failure, Confidence.LOW)
 

@@ -38,6 +38,7 @@ _JOURNAL = re.compile(
     r"[A-Z][a-z]{2} [ \d]\d (\d\d:\d\d:\d\d)(?:\.\d+)? [^\s:]{1,80} [^\s:\[]{1,60}(?:\[\d{1,10}\])?: "
 )
 _COMPOSE = re.compile(r"()[A-Za-z0-9][\w./-]{0,80} {1,40}\| ")
+_QUOTE = re.compile(r"()>{1,4} ?")  # a log quoted in an issue or a mail
 _RANK = re.compile(r"()\[(?:rank ?)?\d{1,5}\]: ?")
 _TEXT_KEYS = ("message", "msg", "MESSAGE", "log", "text", "event")
 _LEVEL_KEYS = ("levelname", "level", "severity", "LEVEL")
@@ -108,8 +109,8 @@ def _wrapped(number: int, text: str) -> LogLine:
 
 def _wrapper(text: str) -> re.Match[str] | None:
     first = text[:1]
-    if first == "[":
-        return _RANK.match(text)
+    if first in "[>":
+        return _RANK.match(text) or _QUOTE.match(text)
     if first.isdigit() and (stamp := _STAMP.match(text)):
         return stamp
     if first.isupper() and (journal := _JOURNAL.match(text)):
