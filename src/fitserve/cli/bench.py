@@ -126,14 +126,16 @@ def _what(spec: Spec) -> str:
 
 
 def _preparing(spec: Spec) -> str:
+    from fitserve.measure.words import says
+
     conversations = spec.work.conversations + spec.warmup
     requests, pictures = conversations * spec.work.turns, conversations * spec.work.pictures
-    return f"{_what(spec)}: {tr('measure.preparing', requests=requests, pictures=pictures)}"
+    return says(_what(spec), tr("measure.preparing", requests=requests, pictures=pictures))
 
 
 def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bool) -> None:
     from fitserve.cli.bench_screen import memory_line, remarks, table
-    from fitserve.measure.words import pace_text, size_text, work_text
+    from fitserve.measure.words import pace_text, says, size_text, work_text
 
     if not benches:
         return
@@ -143,7 +145,7 @@ def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bo
     click.echo("\n" + "\n".join(table(benches)) + "\n\n" + tr("measure.spread_note") + "\n")
     for bench in benches:
         for line in remarks(bench, endpoint, judge):
-            click.echo(f"{pace_text(bench.spec.pace)}: {line}")
+            click.echo(says(pace_text(bench.spec.pace), line))
     click.echo(memory_line(benches[-1]))
     if record.problem:
         click.echo(tr("measure.not_kept", problem=record.problem), err=True)

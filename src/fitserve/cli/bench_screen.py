@@ -10,7 +10,7 @@ import click
 
 from fitserve.chat.clean import strip_control
 from fitserve.cli.up_result import padded, width
-from fitserve.measure.words import invalid_text, known, number, pace_text, quantity_text, spread_text
+from fitserve.measure.words import invalid_text, known, listed, number, pace_text, quantity_text, spread_text
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
@@ -114,7 +114,7 @@ def server_lines(server: ServerView) -> list[str]:
     if not server.comparisons:
         return [tr("measure.server_none")]
     agreed = [_agreed(row.name, row.client, row.server) for row in server.comparisons if row.held == "agrees"]
-    told = [tr("measure.server_agrees", what=", ".join(agreed))] if agreed else []
+    told = [tr("measure.server_agrees", what=listed(agreed))] if agreed else []
     for row in server.differs:
         what = tr(f"measure.name_{row.name}")
         line = tr(
@@ -144,4 +144,4 @@ def memory_line(bench: Bench) -> str:
     """The peak of each card."""
     if bench.memory_peak_bytes is None:
         return tr("measure.memory_unknown")
-    return tr("measure.memory_peak", cards=", ".join(format_bytes(card) for card in bench.memory_peak_bytes))
+    return tr("measure.memory_peak", cards=listed(format_bytes(card) for card in bench.memory_peak_bytes))

@@ -8,7 +8,7 @@ import click
 
 from fitserve.chat.clean import strip_control
 from fitserve.cli.up_result import padded, width
-from fitserve.measure.words import estimate_text, invalid_text, verdict_text
+from fitserve.measure.words import estimate_text, invalid_text, listed, verdict_text
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
@@ -108,7 +108,7 @@ def memory_lines(trial: Trial) -> list[str]:
     values = {"weights": _bytes(took.get("weights_bytes")), "kv": _bytes(took.get("kv_bytes")), "peak": _cards(peak)}
     lines = [tr("measure.took_memory", setting=trial.setting, **values)]
     if trial.stage_memory:
-        stages = ", ".join(f"{tr(f'run.stage_{name}')} {_cards(peak)}" for name, peak in trial.stage_memory.items())
+        stages = listed(f"{tr(f'run.stage_{name}')} {_cards(peak)}" for name, peak in trial.stage_memory.items())
         lines.append(tr("measure.stage_memory", setting=trial.setting, stages=stages))
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from fitserve.measure.figures import Spread
@@ -65,6 +66,16 @@ def invalid_text(reason: str, lag_s: float, late_s: float | None) -> str:
     return tr(f"measure.invalid_{reason}", lag=f"{lag_s * 1000:.0f}", late=f"{(late_s or 0.0) * 1000:.0f}")
 
 
+def says(who: str, what: str) -> str:
+    """`4 in flight: …`, with the reader's own colon."""
+    return tr("measure.says", who=who, what=what)
+
+
+def listed(parts: Iterable[str]) -> str:
+    """In a row, with the reader's own comma."""
+    return tr("measure.comma").join(parts)
+
+
 def size_text(size: tuple[int, int]) -> str:
     """`448x448`."""
     return f"{size[0]}x{size[1]}"
@@ -85,7 +96,7 @@ def work_text(work: Workload) -> str:
         "measure.work",
         conversations=work.conversations,
         pictures=shown,
-        sizes=", ".join(map(size_text, work.sizes)) if work.pictures else "-",
+        sizes=listed(map(size_text, work.sizes)) if work.pictures else "-",
         turns=tr("measure.work_turns", turns=work.turns),
         tokens=tr("measure.work_exactly", tokens=exactly) if exactly else tr("measure.work_at_most", tokens=at_most),
     )

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from fitserve.measure.sample import Sample
 from fitserve.measure.server import Comparison
-from fitserve.measure.words import invalid_text, known, number, pace_text, quantity_text, spread_text, work_text
+from fitserve.measure.words import (
+    invalid_text,
+    known,
+    listed,
+    number,
+    pace_text,
+    quantity_text,
+    says,
+    spread_text,
+    work_text,
+)
 from fitserve.report.charts import Chart, Series, lines
 from fitserve.report.content import Section, Table
 from fitserve.report.latency import distributions
@@ -69,17 +79,17 @@ def warnings(result: Result) -> list[str]:
     told += [
         tr("report.failed", count=one.count, kind=one.kind, evidence=one.evidence) for one in result.figures.failures
     ]
-    if "server_differs" in result.notes:
+    if {row.name for row in result.server.differs} & {"requests", "output_tokens"}:
         told.append(tr("measure.note_server_differs"))
-    return [f"{load}: {text}" for text in told]
+    return [says(load, text) for text in told]
 
 
 def server_text(done: tuple[BenchRun, Result]) -> str:
     """Our count beside the server's."""
     result = done[1]
     rows = [_both(row) for row in result.server.comparisons]
-    text = tr("report.server", rows=", ".join(rows)) if rows else tr("measure.server_none")
-    return f"{pace_text(result.spec.pace)}: {text}"
+    text = tr("report.server", rows=listed(rows)) if rows else tr("measure.server_none")
+    return says(pace_text(result.spec.pace), text)
 
 
 def _both(row: Comparison) -> str:
@@ -136,5 +146,5 @@ def _memory(measured: Measured) -> Section | None:
         series.append(Series(tr("report.card", number=card), tuple(points)))
     chart = lines("memory", tr("report.chart_memory"), (tr("report.seconds"), "GiB"), series)
     peaks = [max(int(row[card + 1]) for run in runs for row in run.memory) for card in range(cards)]
-    told = tr("measure.memory_peak", cards=", ".join(format_bytes(peak) for peak in peaks))
+    told = tr("measure.memory_peak", cards=listed(format_bytes(peak) for peak in peaks))
     return Section(tr("report.memory"), sentences=(told,), charts=(chart,))

@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from fitserve.measure.words import listed
 from fitserve.report.bench import bench_sections
 from fitserve.report.compare import compare_sections
 from fitserve.report.content import Raw, Report, Section, Table
@@ -28,7 +29,7 @@ def build(files: Sequence[Measured], language: str) -> Report:
         raw = tuple(Raw(one.path.name, one.path.read_bytes()) for one in files if one.path.stat().st_size <= RAW_LIMIT)
         left = [str(one.path) for one in files if one.path.stat().st_size > RAW_LIMIT]
         if left:
-            sections.append(Section(tr("report.raw"), sentences=(tr("report.raw_left", files=", ".join(left)),)))
+            sections.append(Section(tr("report.raw"), sentences=(tr("report.raw_left", files=listed(left)),)))
         return Report(language, tr("report.title"), tuple(sections), raw)
 
 
@@ -40,7 +41,9 @@ def _in(language: str) -> Iterator[None]:
     try:
         yield
     finally:
-        choose_language(before)
+        choose_language("auto")
+        if current_language() != before:  # it had been chosen, against the environment
+            choose_language(before)
 
 
 def _about(measured: Measured) -> Section:

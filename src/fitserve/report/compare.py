@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fitserve.measure.statistics import Estimate
-from fitserve.measure.words import estimate_text, verdict_text
+from fitserve.measure.words import estimate_text, listed, says, verdict_text
 from fitserve.report.bench import warnings
 from fitserve.report.charts import Bar, Chart, bars
 from fitserve.report.content import Section, Table
@@ -45,14 +45,14 @@ def _verdicts(measured: Measured, comparison: Comparison) -> Section:
         if start.failure
     ]
     invalid = [
-        f"{start.setting}, {tr('report.round', number=start.number + 1)}: {text}"
+        says(listed([start.setting, tr("report.round", number=start.number + 1)]), text)
         for start in measured.starts
         if start.result
         for text in warnings(start.result)
     ]
     bars_of_ratios = [
         Bar(
-            f"{tr(f'measure.figure_{one.figure}')}: {one.setting} / {one.base}",
+            says(tr(f"measure.figure_{one.figure}"), f"{one.setting} / {one.base}"),
             one.ratio.value,
             one.ratio.low,
             one.ratio.high,
@@ -119,7 +119,7 @@ def _memory(measured: Measured) -> Section | None:
         return None
     settings = list(last)
     rows = [
-        Bar(f"{setting}, {tr(f'run.stage_{stage}')}", max(cards) / GIB, group=settings.index(setting))
+        Bar(listed([setting, tr(f"run.stage_{stage}")]), max(cards) / GIB, group=settings.index(setting))
         for setting, stages in last.items()
         for stage, cards in stages.items()
     ]
@@ -138,5 +138,5 @@ def _answers(comparison: Comparison) -> Section | None:
                 told.append(tr("measure.answers_differ", **names, question=question, before=before, after=after))
     for setting, row in comparison.right.items():
         if row["judged"] and comparison.target == "demo":
-            told.append(f"{setting}: {tr('measure.right', right=row['right'], judged=row['judged'])}")
+            told.append(says(setting, tr("measure.right", right=row["right"], judged=row["judged"])))
     return Section(tr("report.answers"), sentences=tuple(told)) if told else None
