@@ -47,3 +47,15 @@ def test_a_plan_that_sees_no_problem_says_nothing(model):
 def test_an_engine_that_the_plan_does_not_know_is_not_weighed(model):
     old = LOG.replace("0.33.0", "0.11.0")
     assert all((fix.predicted or {}).get("basis") != "plan" for fix in fixes(model, old))
+
+
+def test_measured_beside_planned(model):
+    log = """(A pid=1) INFO 09-18 11:00:01 [utils.py:2] vLLM API server version 0.22.1
+(W pid=6) INFO 09-18 11:00:40 [gpu_model_runner.py:48] Model loading took 22.40 GiB memory and 40.1 seconds
+(W pid=6) INFO 09-18 11:01:20 [gpu_worker.py:46] Available KV cache memory: 7.9 GiB"""
+    reading = read_lines(log.split("\n"), watched())
+    cards = cards_of({"total_gib": 47.3}, 1)
+    diagnosis = diagnose(reading, Stated({"--max-model-len": 4096}), PlanPredictor(model, cards))
+    rows = {row["item"]: row for row in diagnosis.ledger}
+    assert abs(rows["weights_gib"]["planned"] - 22.40) < 0.05
+    assert diagnosis.figures["stage_seconds"] == {"config": 39.0, "profile": 40.0}

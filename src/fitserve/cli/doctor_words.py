@@ -36,7 +36,20 @@ def show(diagnosis: Diagnosis) -> None:
         _finding(finding)
     if not diagnosis.findings:
         click.echo(_nothing(diagnosis.stage))
+    _ledger(diagnosis)
     _checks(diagnosis)
+
+
+def _ledger(diagnosis: Diagnosis) -> None:
+    """Measured beside planned."""
+    rows = [row for row in diagnosis.ledger if row["planned"] is not None and known(f"doctor.figure_{row['item']}")]
+    if not rows:
+        return
+    click.echo()
+    _part(tr("doctor.ledger"))
+    for row in rows:
+        measured = tr(f"doctor.figure_{row['item']}", value=_value(row["measured"], None))
+        click.echo(f"  {measured} ({tr('doctor.planned', value=_value(row['planned'], None))})")
 
 
 def _checks(diagnosis: Diagnosis) -> None:

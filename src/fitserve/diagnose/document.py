@@ -15,6 +15,7 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
         "stage": diagnosis.stage,
         "engine_version": diagnosis.engine_version,
         "figures": diagnosis.figures,
+        "ledger": list(diagnosis.ledger),
         "settings": diagnosis.settings,
         "findings": [_finding(finding) for finding in diagnosis.findings],
         "lines": diagnosis.lines,

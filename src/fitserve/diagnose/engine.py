@@ -9,6 +9,7 @@ from functools import cache
 from fitserve.diagnose import unknown
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Diagnosis, Finding, Fix, Severity
+from fitserve.diagnose.ledger import beside, stage_seconds
 from fitserve.diagnose.predict import NoPredictor, Predictor
 from fitserve.diagnose.rule import SHARED, Rule
 from fitserve.diagnose.rules import load
@@ -19,6 +20,7 @@ from fitserve.stage import Stage
 from fitserve.text import tr
 
 FIXES = 3
+_NAMED = ("version", "model")  # have places of their own in the document
 _SEVERITY = {Severity.FATAL: 0, Severity.WARN: 1, Severity.INFO: 2}
 _CONFIDENCE = {Confidence.HIGH: 0, Confidence.MEDIUM: 0, Confidence.LOW: 1}
 
@@ -56,17 +58,26 @@ def diagnose(reading: LogReading, stated: Stated | None = None, predictor: Predi
         unnamed = unknown.judge(case, told)
         findings = _ordered([*findings, unnamed] if unnamed else findings)
     findings = _at_peace(findings)
-    weighed = tuple(_weighed(case, finding, predictor or NoPredictor()) for finding in findings)
+    predictor = predictor or NoPredictor()
+    weighed = tuple(_weighed(case, finding, predictor) for finding in findings)
     return Diagnosis(
         stage=_stage(weighed, start),
         engine_version=start.version,
-        figures={name: value for name, value in start.figures.items() if name not in ("version", "model")},
+        figures=_figures(start),
         findings=weighed,
         settings=case.settings,
         lines=reading.lines,
         starts=_starts(reading),
         notes=notes,
+        ledger=beside(start.figures, predictor.planned(case)),
     )
+
+
+def _figures(start: Start) -> dict[str, object]:
+    """What the log printed, and the seconds of its stages."""
+    figures: dict[str, object] = {name: value for name, value in start.figures.items() if name not in _NAMED}
+    seconds = stage_seconds(start)
+    return {**figures, "stage_seconds": seconds} if seconds else figures
 
 
 def judged(case: Case) -> list[Finding]:

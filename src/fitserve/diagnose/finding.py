@@ -78,3 +78,4 @@ class Diagnosis:
     starts: tuple[dict[str, object], ...] = ()
     notes: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()  # of a running service
+    ledger: tuple[dict[str, object], ...] = ()  # measured beside planned, where the plan knows the model

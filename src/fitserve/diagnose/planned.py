@@ -25,6 +25,7 @@ _HOST = HostFacts("", "", None, frozenset(), 8, 1 << 40, 1 << 40, None, None, No
 _SEQUENCES, _STEP, _LARGEST = 256, 2048, 512  # vLLM's defaults on cards below 70 GiB
 _ROWS = {
     "weights": "weights_gib",
+    "rope_cache": "weights_gib",  # vLLM counts it in «Model loading took»
     "activation_peak": "activation_peak_gib",
     "graphs": "graphs_gib",
     "graph_probe": "graph_probe_gib",
@@ -55,6 +56,11 @@ class PlanPredictor:
             **{f"was_{name}": value for name, value in _figures(before).items()},
             "basis": "plan",
         }
+
+    def planned(self, case: Case) -> dict[str, object] | None:
+        """The figures of the settings as they were."""
+        plan = self._plan(case, case.settings)
+        return _figures(plan) if plan else None
 
     def _plan(self, case: Case, settings: dict[str, object]) -> Plan | None:
         version = case.start.version
@@ -114,10 +120,12 @@ def _words(settings: dict[str, object]) -> list[str]:
 def _figures(plan: Plan) -> dict[str, object]:
     """The rows that a reader compares, GiB of one card, at their expected values."""
     out: dict[str, object] = {"fits": plan.fits, "verdict": plan.verdict.value}
+    sizes: dict[str, int] = {}
     for row in plan.ledger:
         name = _ROWS.get(row.item)
         if name and row.expected is not None:
-            out[name] = round(row.expected / GIB, 2)
+            sizes[name] = sizes.get(name, 0) + row.expected
+    out |= {name: round(size / GIB, 2) for name, size in sizes.items()}
     if plan.kv is not None:
         out["available_kv_gib"] = round(plan.kv.blocks * plan.kv.bytes_per_block / GIB, 2)
         out |= {"kv_tokens": plan.kv.tokens, "concurrency": round(plan.kv.concurrency, 2)}

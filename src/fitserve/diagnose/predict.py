@@ -15,9 +15,16 @@ class Predictor(Protocol):
         """The figures after the change (GiB per card, tokens, "fits"), or None where they can't be computed."""
         ...
 
+    def planned(self, case: Case) -> dict[str, object] | None:
+        """The same figures for the settings as they were, to stand beside what was measured."""
+        ...
+
 
 class NoPredictor:
     """Knows no model: fixes keep what the log's own figures say."""
 
     def predict(self, case: Case, fix: Fix) -> dict[str, object] | None:  # noqa: ARG002 - the protocol's signature
+        return None
+
+    def planned(self, case: Case) -> dict[str, object] | None:  # noqa: ARG002 - the protocol's signature
         return None
