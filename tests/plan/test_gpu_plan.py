@@ -46,6 +46,31 @@ def test_lead_model_weights(ranks: int, expected: float) -> None:
     assert round(size / GIB, 2) == expected
 
 
+EXACT = {  # bytes of one rank at 1, 2 and 4 ranks, from the headers of the three formats
+    "qwen3.5-35b-a3b-awq-4bit": (23_909_739_232, 11_980_959_472, 6_027_055_352),
+    "qwen3.5-35b-a3b-gptq-int4": (22_525_127_392, 11_292_339_952, 5_686_431_992),
+    "qwen3.5-35b-a3b": (70_214_363_872, 35_133_026_032, 17_602_842_872),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_weights_to_the_byte(name: str) -> None:
+    weights = Weights(read_known(name))
+    found = tuple(weights.of(Settings(ranks, False, 4096, 64, 2048, True)) for ranks in (1, 2, 4))
+    assert found == EXACT[name]
+
+
+def test_what_is_not_loaded_is_not_counted() -> None:
+    weights = Weights(lead())
+    whole, text = (Settings(1, False, 4096, 64, 2048, True, language_model_only=only) for only in (False, True))
+    no_pictures = replace(whole, limit_mm_per_prompt={"image": 0, "video": 0})
+    drafting = replace(whole, num_speculative_tokens=1)
+    assert weights.of(text) == weights.of(no_pictures) < weights.of(whole) < weights.of(drafting)
+    assert lead().checkpoint_bytes > weights.of(whole)
+    data_mode = Settings(2, False, 4096, 64, 2048, True, mm_encoder_tp_mode="data")
+    assert round(weights.of(data_mode) / GIB, 2) == 11.57
+
+
 def test_two_cards_of_24_fit_with_graphs_at_full_length() -> None:
     plan = planned("2xRTX3090")
     assert plan.verdict is Verdict.FITS
