@@ -7,9 +7,8 @@ stream waits for the parsing of another.
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 
@@ -17,6 +16,7 @@ from fitserve.chat.endpoint import Endpoint
 from fitserve.chat.refusal import broken_off, from_status, in_stream, not_a_stream
 from fitserve.chat.said import NoAnswer
 from fitserve.measure.lag import LagWatch
+from fitserve.measure.quiet import quiet
 from fitserve.measure.replies import NotAReply, Reply, read
 from fitserve.measure.sample import Sample
 from fitserve.measure.wire import Address, Exchange, exchange
@@ -95,7 +95,7 @@ class Load:
     async def run(self, work: Sequence[Script], stop: asyncio.Event, seed: int = 0) -> Ran:
         """Until all is asked or `stop` is set; what was done by then is kept."""
         lag = LagWatch()
-        with _no_garbage_collection():
+        with quiet():
             loop = asyncio.get_running_loop()
             self.began = loop.time()
             watching = asyncio.create_task(lag.watch())
@@ -260,15 +260,3 @@ async def _cancelled(task: asyncio.Task[object]) -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """A collection stops the loop for tens of milliseconds; what a load allocates is freed by counting alone."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
