@@ -146,6 +146,11 @@ class Case:
         """The stage of a failure that can come early or while serving."""
         return Stage.SERVE if self.served else default
 
+    def started(self, default: Stage) -> Stage:
+        """The stage that was reached, where that is past loading; else `default`."""
+        stage = self.start.stage
+        return self.place(stage if stage is not None and self.reached(Stage.PROFILE) else default)
+
     def evidence(self, *hits: Hit | Failure | None, figures: tuple[str, ...] = ()) -> tuple[Evidence, ...]:
         """Lines that prove a finding: the telling ones first, then the lines of the figures it rests on."""
         found = [Evidence(hit.line, hit.text.strip()) for hit in hits if hit is not None]

@@ -30,7 +30,8 @@ def judge(case: Case) -> Finding | None:
     seen = first(case, "free_below_share", "profiling_freed")
     if seen is not None:
         figures = ("free_at_start_gib",)
-        return finding(case, CAUSE, Stage.CONFIG, [seen], _fixes(case), figures=figures)
+        stage = Stage.PROFILE if "memory profiling" in seen.text else Stage.CONFIG
+        return finding(case, CAUSE, stage, [seen], _fixes(case), figures=figures)
     oom = find_oom(case)
     if oom is None or oom.stage is Stage.SERVE:
         return None

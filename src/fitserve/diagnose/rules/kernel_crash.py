@@ -23,6 +23,8 @@ CAUSE = "kernel_crash"
 def judge(case: Case) -> Finding | None:
     seen = [hit for hit in case.hits("crash") if hit.level not in ("INFO", "DEBUG")]
     notes = case.noted("crash")
+    if any("custom_all_reduce" in hit.text for hit in case.hits("nccl_error")):  # transfers, not a kernel of the model
+        return None
     if find_oom(case) is not None:  # a capture that ran out of memory breaks what comes after it
         seen = [hit for hit in seen if "previous error during capture" not in hit.text]
     if not seen and not notes:

@@ -25,7 +25,7 @@ def judge(case: Case) -> Finding | None:
     shm = [hit for hit in case.hits("shm_small") if hit.level != "INFO"]
     errors = case.complaints("nccl_error")
     if errors or (shm and case.failures):
-        stage = case.place(Stage.LOAD)
+        stage = case.started(Stage.LOAD)
         small = bool(shm)
         fixes = [step("larger_shm")] if small else _wire_fixes(errors)
         return finding(case, CAUSE, stage, [*shm[:1], *errors[:1]], fixes, key="comm_shm" if small else CAUSE)
@@ -93,10 +93,10 @@ RULE = Rule(
     (
         see(
             "nccl_error",
-            "nccl dist watchdog collective connectfullmesh peer gloo store",
+            "custom_all_reduce nccl dist watchdog collective connectfullmesh peer gloo store",
             r"NCCL error|DistBackendError|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError|"
             r"Watchdog caught collective operation timeout|connectFullMesh failed|peer access is not supported|"
-            r"NCCL communicator was aborted|wait timeout after \d{1,9}ms",
+            r"NCCL communicator was aborted|custom_all_reduce\.cuh|wait timeout after \d{1,9}ms",
         ),
         see(
             "shm_small",

@@ -44,6 +44,8 @@ def judge(case: Case) -> Finding | None:
 
 def _stage(case: Case, key: str, default: Stage, detail: list[Hit]) -> Stage:
     """Samplers are compiled in the profiling pass, attention at its first run, which comes after the cache."""
+    if key == "kernels":
+        return case.started(default)
     if key != "jit":
         return default
     text = " ".join(hit.text for hit in [*case.hits("jit"), *detail]).lower()

@@ -38,7 +38,7 @@ def _stage(case: Case, seen: Hit) -> Stage:
         return Stage.CONFIG
     if "shared memory" in seen.text:
         return case.place(seen.stage or Stage.PROFILE)
-    return Stage.LOAD
+    return case.started(Stage.LOAD)
 
 
 def _fixes(case: Case, seen: Hit) -> list[Fix | None]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding
 from fitserve.diagnose.fixes import step
-from fitserve.diagnose.oom import find_oom
+from fitserve.diagnose.oom import find_oom, stage_of_frames
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import early, finding, first
 from fitserve.stage import Stage
@@ -34,7 +34,8 @@ def judge(case: Case) -> Finding | None:
         return finding(case, CAUSE, Stage.CONFIG, [flag], [step("check_flags")], key="version_flag")
     other = early(case, "wrong_import", "config_key", "missing_parameter")
     if other is not None and case.roots:
-        stage = Stage.LOAD if "parameter named" in other.text else Stage.CONFIG
+        loading = "parameter named" in other.text or stage_of_frames(case.roots[0]) is Stage.LOAD
+        stage = Stage.LOAD if loading else Stage.CONFIG
         return finding(case, CAUSE, stage, [other], newer, confidence=Confidence.MEDIUM)
     return None
 
