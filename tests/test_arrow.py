@@ -11,6 +11,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "fitserve"
 BASE = {"__init__", "errors", "units", "paths", "clock", "stage", "text", "constants"}
 ALLOWED = {
     "facts": set(),
+    "fetch": {"facts"},
     "plan": {"facts"},
     "engines": {"facts", "plan"},
     "run": {"facts", "plan", "engines"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
+
+LARGE_BYTES = 64 * 1024
 
 
 @dataclass
@@ -43,6 +46,8 @@ class Twin:
     redirect: bool = False  # files come from another host, as they do from the real hubs
     cdn_auth: list[str] = field(default_factory=list)
     url: str = ""
+    sums: bool = False  # the file list has real checksums
+    commit: str = ""  # where the branch stands; a mirror may not say
     released: threading.Event = field(default_factory=threading.Event)
 
     def mood(self) -> str:
@@ -65,22 +70,44 @@ class _Handler(BaseHTTPRequestHandler):
             return self._file(unquote(parts.path.removeprefix("/cdn/")))
         if twin.token and self.headers.get("Authorization") != f"Bearer {twin.token}":
             return self._reply(401, b'{"error":"Invalid username or password."}')
-        model = twin.model
-        if parts.path == f"/api/models/{model}/tree/main":
-            files = [{"type": "file", "path": n, "size": b.size, "oid": f"o{b.size}"} for n, b in twin.files.items()]
-            return self._list(files)
-        if parts.path == f"/api/v1/models/{model}/repo/files":
-            files = [{"Type": "blob", "Path": n, "Size": b.size, "Sha256": f"s{b.size}"} for n, b in twin.files.items()]
-            return self._list({"Code": 200, "Data": {"Files": files}})
-        if parts.path == f"/api/v1/models/{model}/repo":
+        listing = self._listing(parts.path)
+        if listing is not None:
+            return self._list(listing)
+        if parts.path == f"/api/v1/models/{twin.model}/repo":
             return self._file(query["FilePath"][0])
-        if parts.path.startswith(f"/{model}/resolve/main/"):
-            name = parts.path.removeprefix(f"/{model}/resolve/main/")
+        branch, _, name = parts.path.removeprefix(f"/{twin.model}/resolve/").partition("/")
+        if parts.path.startswith(f"/{twin.model}/resolve/") and branch in ("main", twin.commit):
             if twin.redirect:
                 elsewhere = twin.url.replace("127.0.0.1", "localhost")
                 return self._reply(302, b"", {"Location": f"{elsewhere}/cdn/{name}"})
             return self._file(unquote(name))
         return self._reply(404, b'{"error":"Repository not found"}')
+
+    def _listing(self, path: str) -> object:
+        """What a hub's interface says of the model; None where the path is no question to it."""
+        twin, model = self.twin, self.twin.model
+        if path == f"/api/models/{model}/revision/main" and twin.commit:
+            return {"sha": twin.commit}
+        if path in (f"/api/models/{model}/tree/{branch}" for branch in ("main", twin.commit)):
+            return [{"type": "file", "path": n, "size": b.size, **self._oid(b)} for n, b in self._files()]
+        if path == f"/api/v1/models/{model}/repo/files":
+            files = [{"Type": "blob", "Path": n, "Size": b.size, "Sha256": self._sum(b)} for n, b in self._files()]
+            return {"Code": 200, "Data": {"Files": files}}
+        return None
+
+    def _files(self) -> list[tuple[str, Blob]]:
+        return list(self.twin.files.items())
+
+    def _sum(self, blob: Blob) -> str:
+        return hashlib.sha256(blob.cut(0, blob.size)).hexdigest() if self.twin.sums else f"s{blob.size}"
+
+    def _oid(self, blob: Blob) -> dict[str, object]:
+        """As Hugging Face gives it: git's own for a small file, and for a large one that of its pointer."""
+        if not self.twin.sums:
+            return {"oid": f"o{blob.size}"}
+        if blob.size > LARGE_BYTES:
+            return {"oid": "0" * 40, "lfs": {"oid": self._sum(blob), "size": blob.size, "pointerSize": 134}}
+        return {"oid": hashlib.sha1(b"blob %d\0" % blob.size + blob.cut(0, blob.size)).hexdigest()}
 
     def _list(self, content: object) -> None:
         if self.twin.list_mood:
@@ -97,9 +124,12 @@ class _Handler(BaseHTTPRequestHandler):
             first, _, last = wanted.removeprefix("bytes=").partition("-")
             start, end = int(first), min(int(last) + 1, blob.size)
         mood = self.twin.mood()
-        if mood == "no_range":
-            return self._reply(200, blob.cut(0, min(blob.size, 4 * 1024**2)))
+        if mood.startswith("no_range"):
+            body = blob.cut(0, min(blob.size, 4 * 1024**2))
+            return self._unsteady("half", body, 200) if mood == "no_range_half" else self._reply(200, body)
         body = blob.cut(start, end)
+        if mood == "damaged":
+            return self._reply(206 if wanted else 200, bytes([body[0] ^ 1]) + body[1:])
         if mood:
             return self._misbehave(mood, body)
         return self._reply(206 if wanted else 200, body)
@@ -116,17 +146,19 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         return self._unsteady(mood, body)
 
-    def _unsteady(self, mood: str, body: bytes) -> None:
-        """`half` breaks off in the middle; `drip` sends a byte now and then, for ever."""
-        self.send_response(206)
+    def _unsteady(self, mood: str, body: bytes, status: int = 206) -> None:
+        """`half` breaks off in the middle, `slow` takes its time; `drip` sends a byte now and then, for ever."""
+        self.close_connection = True
+        self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if mood == "half":
             return self._write(body[: len(body) // 2])
-        for byte in body:
-            if self.twin.released.wait(0.05):
+        step, pause = (64 * 1024, 0.02) if mood == "slow" else (1, 0.05)
+        for start in range(0, len(body), step):
+            if self.twin.released.wait(pause):
                 break
-            self._write(bytes([byte]))
+            self._write(body[start : start + step])
         return None
 
     def _reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:

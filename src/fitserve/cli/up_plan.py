@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from fitserve.text import tr
 if TYPE_CHECKING:
     from fitserve.facts.engine import EngineFacts
     from fitserve.facts.gpu import Gpu
+    from fitserve.facts.model import ModelFacts
     from fitserve.plan.plan import Plan
     from fitserve.plan.request import PlanRequest
     from fitserve.run.deployment import Deployment
@@ -34,9 +35,16 @@ class Draft:
 
 
 def drafted(
-    wishes: Wishes, pick: Callable[[], EngineFacts], taken: set[int], refused: Callable[[Plan], None] = lambda _: None
+    wishes: Wishes,
+    pick: Callable[[], EngineFacts],
+    taken: set[int],
+    refused: Callable[[Plan], None] = lambda _: None,
+    nearer: Callable[[str, ModelFacts], Iterable[ModelFacts]] = lambda _model, _facts: (),
 ) -> Draft:
     """Plan it; `refused` is shown a plan that does not fit.
+
+    `nearer` may bring facts that are closer to what will be served (a download): each is planned anew, and the next is
+    asked for only where the last one would start.
 
     Raises ToolMissing, NotFound, OperationFailed, SettingsError, DoesNotFit, ProblemsFound.
     """
@@ -50,10 +58,18 @@ def drafted(
     engine = pick()
     port, notice = chosen_port(wishes.host, wishes.port, API_PORT, taken, "run.port_moved")
     request = _request(wishes, port)
-    plan = make_plan(request, model, engine, read_host(), _gpus(engine), own_figures())
-    if not plan.fits:
-        refused(plan)
-    refuse_bad(plan, wishes)
+    gpus, figures = _gpus(engine), own_figures()
+
+    def weighed(facts: ModelFacts) -> Plan:
+        plan = make_plan(request, facts, engine, read_host(), gpus, figures)
+        if not plan.fits:
+            refused(plan)
+        refuse_bad(plan, wishes)
+        return plan
+
+    plan = weighed(model)
+    for facts in nearer(folder, model):
+        plan = weighed(facts)
     return Draft(plan, request, wishes, (notice,) if notice else ())
 
 

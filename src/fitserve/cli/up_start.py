@@ -20,6 +20,7 @@ from fitserve.text import current_language, tr
 
 if TYPE_CHECKING:
     from fitserve.cli.up_plan import Draft
+    from fitserve.facts.engine import EngineFacts
     from fitserve.plan.plan import Plan
     from fitserve.run.control import Control
     from fitserve.run.deployment import Deployment
@@ -74,11 +75,13 @@ class Start:
         return view
 
     def _draft(self) -> Draft:
+        from fitserve.cli.up_fetch import nearer
         from fitserve.cli.up_plan import drafted, picked
 
-        return drafted(
-            self.wishes, lambda: picked(self.wishes.engine_python, self._offered), taken_ports(), self.refused
-        )
+        def engine() -> EngineFacts:
+            return picked(self.wishes.engine_python, self._offered)
+
+        return drafted(self.wishes, engine, taken_ports(), self.refused, nearer)
 
     def _offered(self, missing: ToolMissing) -> bool:
         """Install the engine that the hint names, if the person wants it. Without a terminal only --yes is a yes."""
