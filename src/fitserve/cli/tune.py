@@ -14,10 +14,11 @@ from fitserve.errors import Interrupted, SettingsError
 from fitserve.text import tr
 
 if TYPE_CHECKING:
-    from fitserve.cli.compare_service import DeploymentService
+    from fitserve.cli.up_target import Wishes
     from fitserve.measure.compare import Plan, Trial
     from fitserve.measure.tune import Tuned
     from fitserve.observe.record import RunRecord
+    from fitserve.run.control import Control
 
 SCHEMA_VERSION = 1
 
@@ -73,32 +74,53 @@ def command(
 
 
 def _tuned(target: str, options: dict[str, Any], record: RunRecord) -> tuple[Plan, dict[str, str], Tuned]:
-    from fitserve.cli.compare import kept_head, listener, made_plan
-    from fitserve.cli.compare_service import DeploymentService, base_wishes, room
-    from fitserve.cli.compare_settings import AS_IS, parse_setting
-    from fitserve.cli.tune_space import fitting, situation
-    from fitserve.cli.up_screen import Lines
-    from fitserve.measure.tune import Budget, Tuning, candidates
-    from fitserve.observe.gpu_memory import NvmlMemory
+    from fitserve.cli.compare_service import base_wishes, room
     from fitserve.run.control import Control
 
-    base = base_wishes(target, options["engine_python"])
-    asked = tuple(options["only"].split()) or candidates(situation(base))
+    control, base = Control(), base_wishes(target, options["engine_python"])
+    with room(control, options["stop_running"]):  # the plan, too, looks at the memory that is free
+        parsed, removed = _candidates(target, base, options["only"])
+        return _searched(target, control, base, parsed, options, record, removed)
+
+
+def _candidates(target: str, base: Wishes, only: str) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """What is worth a start, by label, and why the rest is not. Raises SettingsError."""
+    from fitserve.cli.compare_settings import AS_IS, parse_setting
+    from fitserve.cli.tune_space import fitting, situation
+    from fitserve.measure.tune import candidates
+
+    asked = tuple(only.split()) or candidates(situation(base))
     parsed = {label: parse_setting(label) for label in asked if label != AS_IS}
     kept, removed = fitting(base, parsed)
     for label, why in removed.items():
         click.echo(tr("measure.removed", setting=label, why=why), err=True)
     if not kept:
         raise SettingsError(tr("measure.nothing_to_try"), hint=f"fitserve plan {target}")
-    plan = made_plan((AS_IS, *kept), options | {"rounds": 5})
-    click.echo(tr("measure.tuning", settings=" · ".join(plan.settings), minutes=f"{options['minutes']:g}"), err=True)
-    control = Control()
-    service: DeploymentService = DeploymentService(base, {AS_IS: {}, **parsed}, control, Lines(), options["timeout"])
+    return {AS_IS: {}} | {label: parsed[label] for label in kept}, removed
+
+
+def _searched(
+    target: str,
+    control: Control,
+    base: Wishes,
+    parsed: dict[str, dict[str, Any]],
+    options: dict[str, Any],
+    record: RunRecord,
+    removed: dict[str, str],
+) -> tuple[Plan, dict[str, str], Tuned]:
+    from fitserve.cli.compare import kept_head, listener, made_plan
+    from fitserve.cli.compare_service import DeploymentService
+    from fitserve.cli.up_screen import Lines
+    from fitserve.measure.tune import Budget, Tuning
+    from fitserve.observe.gpu_memory import NvmlMemory
+
+    plan = made_plan(tuple(parsed), options | {"rounds": 5})
+    click.echo(tr("measure.tuning", settings=" · ".join(parsed), minutes=f"{options['minutes']:g}"), err=True)
+    service = DeploymentService(base, parsed, control, Lines(), options["timeout"])
     record.write("compare", **kept_head(target, plan))
     budget = Budget(options["minutes"] * 60)
     tuning = Tuning(service, NvmlMemory(), listener(plan, record), lambda trial: _heard(trial, record, budget))
-    with room(control, options["stop_running"]):
-        return plan, removed, tuning.run(plan, budget)
+    return plan, removed, tuning.run(plan, budget)
 
 
 def _heard(trial: Trial, record: RunRecord, budget: Any) -> None:  # noqa: ANN401 - Budget, imported late
