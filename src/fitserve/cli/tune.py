@@ -168,7 +168,8 @@ def _tell(target: str, removed: dict[str, str], tuned: Tuned, applied: bool) -> 
     if tuned.not_looked:
         click.echo(tr("measure.not_looked", settings=" · ".join(tuned.not_looked)))
     if tuned.winner is None:
-        click.echo(tr("measure.nothing_better"))
+        unknown = not tuned.looked or flow(tuned.looked[0]) is None
+        click.echo(tr("measure.base_unknown" if unknown else "measure.nothing_better"))
         return
     click.echo(verdict_text(tuned.verdict) if tuned.verdict else tr("measure.not_proved", setting=tuned.winner))
     if applied:
