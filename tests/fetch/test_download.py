@@ -143,7 +143,7 @@ def test_a_damaged_file_is_fetched_once_more(twin: Twin, ref: HubRef) -> None:
     seen = Seen()
     twin.moods = [""] * 4 + ["damaged"]
     assert same(download(ref, seen, patience=QUICK), twin)
-    assert len(seen.notes) == 1 and "damaged" in seen.notes[0]
+    assert [("damaged" in note, "Every file" in note) for note in seen.notes] == [(True, False), (False, True)]
 
 
 @BOTH
@@ -232,7 +232,9 @@ def test_a_tokenizer_that_a_copy_lacks_is_fetched(twin: Twin) -> None:
 def test_names_and_digests_that_would_leave_the_cache(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     twin.files["../../evil.json"] = Blob(b"{}")
     twin.sums = False  # oids that are no digests
-    assert download(HF).name and not list(Path(os.environ["HF_HOME"]).rglob("evil*"))
+    seen = Seen()
+    assert same(download(HF, seen), twin) and not list(Path(os.environ["HF_HOME"]).rglob("evil*"))
+    assert "no checksum for 5" in seen.notes[-1]
 
 
 def test_two_at_once(twin: Twin) -> None:

@@ -100,13 +100,13 @@ class FetchLines:
         while len(self.seen) > 2 and now - self.seen[0][0] > _SPEED_OVER_S:
             self.seen.popleft()
         line = self._line(here_bytes)
-        click.echo(f"\r\x1b[K{line}" if self.moving else line, nl=not self.moving, err=True)
+        click.echo(f"\r\x1b[K{line}" if self.moving else line, nl=not self.moving, err=True, color=self.moving)
         self.open = self.moving
         return None
 
     def note(self, text: str) -> None:
         """A sentence on a line of its own."""
-        click.echo(f"\r\x1b[K{text}" if self.open else text, err=True)
+        click.echo(f"\r\x1b[K{text}" if self.open else text, err=True, color=self.open)
         self.open = False
 
     def _line(self, here_bytes: int) -> str:

@@ -14,6 +14,7 @@ from fitserve.facts.hub_cache import find_snapshot
 from fitserve.facts.hub_http import HubWeb
 from fitserve.facts.hub_ref import Hub, HubRef, is_on
 from fitserve.facts.hub_site import HubFile, commit_of, file_path, list_files, open_web
+from fitserve.fetch.digest import Digest
 from fitserve.fetch.files import needed_files
 from fitserve.fetch.lock import held
 from fitserve.fetch.place import Place, place_for
@@ -104,6 +105,8 @@ class _Download:
             weights = [file for file in missing if file.path.endswith(".safetensors")]
             for part in ([file for file in missing if file not in weights], weights):  # a copy is whole by its weights
                 self._all(part, lambda file, stop: self._one(place, pinned, file, tally, stop))
+            unknown = sum(not Digest(file).found for file in missing)
+            tally.note(tr("fetch.unchecked" if unknown else "fetch.checked", host=self.web.host, count=unknown))
         return place.finish()
 
     def _all(self, files: Sequence[HubFile], work: Callable[[HubFile, threading.Event], None]) -> None:
