@@ -255,6 +255,17 @@ def test_what_follows_two_dashes_goes_to_the_engine(say: Say, model: Path) -> No
     assert read_command("small-model")[-2:] == ["--seed", "7"]
 
 
+def test_a_broken_deployment_is_shown_not_hidden(say: Say, home: Path) -> None:
+    path = home / "state/fitserve/deployments/shop/deployment.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    (row,) = json.loads(say("status", "--json").stdout)["deployments"]
+    assert (row["name"], row["state"], row["reason"]) == ("shop", "failed", "broken_file")
+    assert "shop  The deployment's file is broken." in say("status").stdout
+    assert say("restart", "shop").returncode == 1
+    assert say("down", "--all").returncode == 0
+
+
 @pytest.mark.parametrize("words", [["up"], ["down", "nobody"], ["logs", "nobody"], ["restart"], ["status", "nobody"]])
 def test_nobody_there(say: Say, words: list[str]) -> None:
     said = say(*words)

@@ -23,24 +23,31 @@ _COLOURS = {"answering": "green", "starting": "yellow", "hung": "red", "failed":
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 def command(name: str, as_json: bool) -> None:
     from fitserve.errors import NotFound
+    from fitserve.run.registry import broken
     from fitserve.run.view import look_at_all
 
-    views = look_at_all()
+    views, damaged = look_at_all(), broken()
     if name:
         views = tuple(view for view in views if view.deployment.name == name)
-        if not views:
+        damaged = {one: why for one, why in damaged.items() if one == name}
+        if not views and not damaged:
             raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
     if as_json:
-        click.echo(json.dumps(document(views), ensure_ascii=False))
-    elif not views:
+        click.echo(json.dumps(document(views, damaged), ensure_ascii=False))
+        return
+    if not views and not damaged:
         click.echo(f"{tr('run.none_yet')}\n  {tr('failure.next')} fitserve up demo")
-    else:
+    if views:
         click.echo("\n".join(_lines(views)))
+    for one, why in damaged.items():
+        click.echo(f"{one}  {tr('run.broken_file')}\n    {tr('failure.evidence')} {why}")
 
 
-def document(views: tuple[View, ...]) -> dict[str, object]:
+def document(views: tuple[View, ...], damaged: dict[str, str]) -> dict[str, object]:
     """`status --json`."""
-    return {"schema_version": SCHEMA_VERSION, "kind": "status", "deployments": [_row(view) for view in views]}
+    rows = [_row(view) for view in views]
+    rows += [{"name": name, "state": "failed", "reason": "broken_file", "detail": why} for name, why in damaged.items()]
+    return {"schema_version": SCHEMA_VERSION, "kind": "status", "deployments": rows}
 
 
 def _row(view: View) -> dict[str, object]:

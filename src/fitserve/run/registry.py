@@ -33,6 +33,17 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in (state_dir() / "deployments").glob("*/deployment.json"))
 
 
+def broken() -> dict[str, str]:
+    """Deployments whose file can't be read, with the reason."""
+    found = {}
+    for name in names():
+        try:
+            load(name)
+        except (OSError, ValueError) as error:
+            found[name] = str(error)
+    return found
+
+
 def save(deployment: Deployment) -> None:
     """Freeze it. Raises OSError."""
     write_whole(_file(deployment.name), json.dumps(asdict(deployment), ensure_ascii=False, indent=1).encode())
