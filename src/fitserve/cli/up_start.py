@@ -52,6 +52,7 @@ class Start:
         running = self._running()
         if running is not None:
             return self._joined(running)
+        self.shown.note(tr("run.preparing", name=self.wishes.name))
         draft = self._draft()
         with self.control.alone(self.wishes.name):
             running = self._running()  # another `up` may have been quicker
