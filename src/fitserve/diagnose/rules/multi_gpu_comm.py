@@ -14,6 +14,7 @@ from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import environment, make, step
 from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
+from fitserve.observe.log.failures import Failure
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
@@ -22,7 +23,8 @@ _STALL = 3  # periodic lines in a row with requests running and no token
 
 
 def judge(case: Case) -> Finding | None:
-    shm = [hit for hit in case.hits("shm_small") if hit.level != "INFO"]
+    shm: list[Hit | Failure] = [hit for hit in case.hits("shm_small") if hit.level != "INFO"]
+    shm = [*shm, *_no_segment(case)]
     errors = case.complaints("nccl_error")
     if errors or (shm and case.failures):
         stage = case.started(Stage.LOAD)
@@ -30,6 +32,17 @@ def judge(case: Case) -> Finding | None:
         fixes = [step("larger_shm")] if small else _wire_fixes(errors)
         return finding(case, CAUSE, stage, [*shm[:1], *errors[:1]], fixes, key="comm_shm" if small else CAUSE)
     return _hang(case)
+
+
+def _no_segment(case: Case) -> list[Failure]:
+    """Python could not make a semaphore or a segment in /dev/shm."""
+    files = ("multiprocessing/synchronize.py", "multiprocessing/shared_memory.py")
+    kinds = ("OSError", "PermissionError", "FileNotFoundError")
+    return [
+        failure
+        for failure in case.roots
+        if failure.error in kinds and any(frame.file.endswith(files) for frame in failure.frames)
+    ]
 
 
 def _wire_fixes(errors: list[Hit]) -> list[Fix | None]:
@@ -101,7 +114,8 @@ RULE = Rule(
         see(
             "shm_small",
             "shm memory psm_ space",
-            r"Error while creating shared memory segment|/dev/shm has only \d|No space left on device: ?['\"]?/?psm_|"
+            r"Error while creating shared memory segment|/dev/shm has only \d|"
+            r"\[Errno \d{1,3}\] [\w -]{1,40}: ?['\"]?/?psm_|"
             r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No "
             r"space)|exit ?code:? -7\b",
         ),

@@ -54,9 +54,11 @@ RULE = Rule(
     (
         see(
             "architecture",
-            "architectures architecture",
-            r"Model architectures .{0,200} (?:are not supported|failed to be inspected)|"
-            r"Unsupported (?:model )?architecture",
+            "architectures architecture implementation module",
+            r"Model architectures .{0,200} (?:are not supported|failed (?:to be inspected)?)|"
+            r"was supported in vLLM until|"
+            r"Unsupported (?:model )?architecture|is not supported in-tree anymore|Cannot find model module|"
+            r"Transformers implementation of .{1,80} is not compatible with vLLM",
         ),
         see(
             "model_type",
