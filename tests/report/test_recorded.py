@@ -25,3 +25,13 @@ def test_the_demo_on_the_cpu_engine() -> None:
         assert {sample.completion_tokens for sample in run.samples} == {32}
     assert "picture_cache" in measured.runs[1].result.notes  # type: ignore[union-attr]  # asserted above
     assert page([build([measured], "zh")]).count("<svg") == 5
+
+
+def test_eager_against_graphs_on_the_cpu_engine() -> None:
+    measured = read_measured(DATA / "compare-demo-cpu.jsonl")
+    text = markdown(build([measured], "en"))
+    assert "tokens/s: graphs against eager needs two valid rounds or more." in text
+    assert "graphs repeats the first answers of eager word for word 4 of 4 times" in text
+    assert "eager: 4 of 4 answers that can be judged are right" in text
+    assert [round(start.seconds or 0) > 60 for start in measured.starts] == [True, True]
+    assert "latency-first_token_s" in page([build([measured], "zh")])

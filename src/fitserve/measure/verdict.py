@@ -14,6 +14,7 @@ from enum import StrEnum
 from fitserve.measure.statistics import LEVEL, Estimate, paired_ratio, rounds_estimate
 
 SHOWN = ("end_to_end_s", "cold_first_token_s")
+_NOT_OURS = ("start_s", "first_start_s")  # the load generator's own lag does not touch them
 ALIKE = 0.05  # a difference that cannot be larger than this is none to act on
 
 
@@ -70,9 +71,12 @@ def verdicts(rounds: Sequence[Round], settings: Sequence[str]) -> tuple[Verdict,
 
 
 def summary(rounds: Sequence[Round], setting: str) -> dict[str, Estimate | None]:
-    """Each figure of a setting over its rounds."""
+    """Each figure of a setting over its rounds, the invalid ones too: they are marked, not hidden."""
     names = (*JUDGED, *SHOWN, "first_start_s")
-    values = {name: [value for _, value in sorted(_by_round(rounds, setting, name).items())] for name in names}
+    values = {
+        name: [value for _, value in sorted(_by_round(rounds, setting, name, all_rounds=True).items())]
+        for name in names
+    }
     return {name: rounds_estimate(found) if found else None for name, found in values.items()}
 
 
@@ -96,11 +100,12 @@ def call(ratio: Estimate, *, more_is_better: bool) -> Call:
     return Call.ALIKE if ratio.low > 1 - ALIKE and ratio.high < 1 + ALIKE else Call.UNDECIDED
 
 
-def _by_round(rounds: Sequence[Round], setting: str, figure: str) -> dict[int, float]:
+def _by_round(rounds: Sequence[Round], setting: str, figure: str, *, all_rounds: bool = False) -> dict[int, float]:
     """Positive, valid values by the round's number."""
     found = {}
     for one in rounds:
         value = one.figures.get(figure)
-        if one.setting == setting and not one.invalid and value is not None and value > 0:
+        usable = all_rounds or not one.invalid or figure in _NOT_OURS
+        if one.setting == setting and usable and value is not None and value > 0:
             found[one.number] = value
     return found
