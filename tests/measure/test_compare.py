@@ -165,6 +165,7 @@ def test_an_interrupted_start_is_no_failed_setting() -> None:
     service.start = start  # type: ignore[method-assign]  # a start that a person stops
     with pytest.raises(Interrupted):
         compared(service, ("a", "b"))
+    assert service.log == ["stop"]
 
 
 def test_a_budget_ends_it_between_rounds() -> None:

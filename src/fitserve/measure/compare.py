@@ -136,9 +136,10 @@ class Comparing:
         watch.start()
         try:
             running = self._service.start(setting)
-        except Interrupted:
-            raise
-        except FitserveError as failure:
+        except (FitserveError, KeyboardInterrupt) as failure:
+            self._service.stop()  # a start that was undone is still known by its name
+            if isinstance(failure, (Interrupted, KeyboardInterrupt)):
+                raise
             return Trial(setting, number, None, failure=failure)
         finally:
             watch.end()
