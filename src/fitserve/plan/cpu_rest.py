@@ -1,7 +1,8 @@
 """What a CPU engine takes besides weights and cache: measured on vLLM 0.32, x86 with AVX-512, two cores.
 
-Measured as resident private memory at «ready» with small models (12 MB of weights): API server 0.45 GiB, engine core
-0.43 GiB, each rank 0.45 GiB; shared code pages add 0.1 to 0.3 GiB a process. Compiling adds its own processes.
+Measured at «ready» with a model of 12 MB, shared pages counted once (Pss): API server 0.56 GiB, engine core 0.53 GiB,
+each rank 0.54 GiB besides its cache (the same with one rank and with two); compiled, a rank keeps 0.2 GiB more, and the
+compiler's own processes come on top while it works.
 """
 
 from __future__ import annotations
