@@ -12,7 +12,7 @@ import click
 
 from fitserve.cli.bench_options import parse_body, parse_bounds, work_options, workload
 from fitserve.cli.target import DEMO
-from fitserve.errors import Interrupted, SettingsError
+from fitserve.errors import Interrupted, NotFound, SettingsError
 from fitserve.text import tr
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def command(
     table = document(target, plan, comparing, record)
     record.write("verdict", **table)
     record.close()
-    code = 130 if interrupted else exit_code(comparing.trials)
+    code = 130 if interrupted else exit_code(target, comparing.trials)
     if as_json:
         click.echo(json.dumps(table, ensure_ascii=False))
     else:
@@ -273,12 +273,14 @@ def _tell(plan: Plan, comparing: Comparing, record: RunRecord, judge: bool) -> N
     click.echo(f"{kept}\n  {tr('failure.next')} fitserve report {record.path}", err=True)
 
 
-def exit_code(trials: list[Trial]) -> int:
+def exit_code(target: str, trials: list[Trial]) -> int:
     """1 where fewer than two settings started, 5 where one did not. Where none did, the first failure is raised."""
     started = {trial.setting for trial in trials if trial.running}
     failures = [trial.failure for trial in trials if trial.failure]
     if not started and failures:
-        raise failures[0]
+        first = failures[0]
+        first.hint = first.hint if isinstance(first, NotFound) else f"fitserve up {target}"  # what failed is gone again
+        raise first
     if len(started) < 2:
         click.echo(tr("measure.one_setting_left"), err=True)
         return 1
