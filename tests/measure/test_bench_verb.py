@@ -103,6 +103,14 @@ def test_mistakes_are_told_before_anything_is_asked(words: tuple[str, ...]) -> N
     assert done.exception.hint
 
 
+def test_a_file_that_holds_something_is_not_added_to(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text("{}\n")
+    done = CliRunner().invoke(command, ["http://127.0.0.1:9", "-o", str(kept)])
+    assert isinstance(done.exception, SettingsError)
+    assert kept.read_text() == "{}\n"
+
+
 def test_nobody_there(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert told(command, ["http://127.0.0.1:9", "--json"]) == 1

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 
 from fitserve import __version__
 from fitserve.clock import Clock
+from fitserve.errors import SettingsError
 from fitserve.measure.tables import SCHEMA_VERSION, plain
 from fitserve.observe.record import RunRecord
 from fitserve.paths import state_dir
+from fitserve.text import tr
 
 if TYPE_CHECKING:
     from fitserve.facts.gpu import Gpu
@@ -35,7 +37,12 @@ def results_dir() -> Path:
 
 
 def new_results(kind: str, name: str, clock: Clock, path: Path | None = None) -> RunRecord:
-    """A file for one command's results: the one that was named, or a fresh one whose name sorts by time."""
+    """A file for one command's results: the one that was named, or a fresh one whose name sorts by time.
+
+    Raises SettingsError where the named one holds something.
+    """
+    if path is not None and path.exists() and path.stat().st_size:
+        raise SettingsError(tr("measure.output_exists", path=path), hint=tr("measure.output_exists_next"))
     moment = datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
     return RunRecord(path or results_dir() / f"{moment:%Y%m%dT%H%M%S}Z-{kind}-{name}-{os.getpid()}.jsonl", clock)
 
