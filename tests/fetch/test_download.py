@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import COMMIT, published
+from hub_model import COMMIT, published
 from hub_twin import Blob, Twin
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -206,6 +206,13 @@ def test_a_cache_that_cannot_be_written(twin: Twin, tmp_path: Path, monkeypatch:
     with pytest.raises(FitserveError, match="HF_HUB_CACHE") as caught:
         download(HF)
     assert caught.value.code == "cache_unwritable"
+
+
+def test_an_index_that_names_a_shard_which_is_not_there(twin: Twin) -> None:
+    del twin.files[SHARD]
+    with pytest.raises(FitserveError, match=SHARD) as caught:
+        download(HF)
+    assert caught.value.code == "broken_model" and not Path(os.environ["HF_HOME"]).exists()
 
 
 def test_offline_without_a_copy(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from fitserve.fetch.stream import Patience, Stream, damaged
 from fitserve.fetch.tally import Tally, Unwatched, Watch
 from fitserve.text import tr
 
-_AT_ONCE = 4  # files
+_AT_ONCE = 8  # files, as huggingface-hub does
 _POLL_S = 0.2
 _SPEAKS = ("tokenizer*", "vocab.*", "tekken.json", "*.tiktoken", "*.model")
 

@@ -28,11 +28,12 @@ def needed_files(web: HubWeb, ref: HubRef, listed: Mapping[str, HubFile]) -> tup
 
     Raises NotFound where it is no model that can be served, OperationFailed (broken_model) where a shard is missing.
     """
+    listed = {name: file for name, file in listed.items() if name.isprintable()}  # names are shown on a terminal
     if "config.json" not in listed:
         raise NotFound(tr("hub.no_config", ref=ref), code="hub_not_found", evidence=", ".join(sorted(listed)[:5]))
     shards = sorted(set(_index(web, ref, listed).values())) or main_shards(listed)
     if not shards:
-        raise broken("fetch.no_weights", str(ref))
+        raise broken("fetch.no_weights", str(ref), ref=str(ref))
     if missing := next((shard for shard in shards if shard not in listed), None):
         raise broken("fetch.shard_missing", missing, ref=str(ref))
     beside = sorted(name for name in listed if _BESIDE.fullmatch(name) and not _NOT_SERVED.fullmatch(name))
