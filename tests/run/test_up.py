@@ -250,6 +250,15 @@ def test_settings_from_the_project_file(say: Say, model: Path, home: Path) -> No
     assert "--max-model-len 1024" in " ".join(read_command("shop"))
 
 
+def test_a_file_that_changed_meanwhile_is_told_not_refused(say: Say, model: Path, home: Path) -> None:
+    (home / "fitserve.toml").write_text(f'[deployments.shop]\nmodel = "{model}"\npage = false\n')
+    assert say("up", "shop").returncode == 0
+    (home / "fitserve.toml").write_text(f'[deployments.shop]\nmodel = "{model}"\npage = false\nmax_num_seqs = 2\n')
+    again = say("up", "shop")
+    assert again.returncode == 0
+    assert "runs with the settings of its start" in again.stderr
+
+
 def test_what_follows_two_dashes_goes_to_the_engine(say: Say, model: Path) -> None:
     assert say("up", model, "--no-page", "--", "--seed", "7").returncode == 0
     assert read_command("small-model")[-2:] == ["--seed", "7"]

@@ -70,7 +70,10 @@ class Start:
         if view is None or not view.runs:
             return None
         asked, has = self.wishes.table(), view.deployment.wishes
-        if (asked["model"], asked["values"]) != (has.get("model"), has.get("values")):
+        same_model, same = asked["model"] == has.get("model"), asked["values"] == has.get("values")
+        if same_model and not same and not self.wishes.explicit:
+            self.shown.note(tr("run.older_settings", name=self.wishes.name))
+        elif not (same_model and same):
             message = tr("run.other_settings", name=self.wishes.name, state=tr(f"run.state_{view.state}"))
             raise SettingsError(message, code="other_settings", hint=f"fitserve down {self.wishes.name}")
         return view

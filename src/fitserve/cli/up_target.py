@@ -29,6 +29,7 @@ class Wishes:
     model: str  # a folder, a hub id, a known model's name, or "demo"
     values: Mapping[str, Any]
     typed: Mapping[str, Any]  # the part that was typed; the rest is read again at the next `up`
+    explicit: bool = True  # something was typed in this very call, besides the name
 
     @property
     def host(self) -> str:
@@ -73,6 +74,7 @@ def read_wishes(ctx: click.Context, model: str, name: str) -> Wishes:
     name, model = target_name(model, name)
     before = _before(name, model)
     typed = _typed(ctx)
+    explicit = bool(typed)
     if not typed and before and model in ("", before.wishes.get("model")):
         typed = _table(before.wishes.get("typed"))
     written = {key: one.value for key, one in origins(ctx, name).items() if one.place not in ("flag", "default")}
@@ -83,7 +85,7 @@ def read_wishes(ctx: click.Context, model: str, name: str) -> Wishes:
         raise NotFound(tr("run.no_such", name=name), hint="fitserve status")
     values: dict[str, Any] = {key: value for key, value in (written | typed).items() if key not in _OF_THIS_CALL}
     values |= _listening(tuple(values.get("passthrough") or ()))
-    return Wishes(name, model, values, typed)
+    return Wishes(name, model, values, typed, explicit)
 
 
 def _typed(ctx: click.Context) -> dict[str, Any]:
