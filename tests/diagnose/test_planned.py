@@ -59,3 +59,14 @@ def test_measured_beside_planned(model):
     rows = {row["item"]: row for row in diagnosis.ledger}
     assert abs(rows["weights_gib"]["planned"] - 22.40) < 0.05
     assert diagnosis.figures["stage_seconds"] == {"config": 39.0, "profile": 40.0}
+
+
+def test_up_may_try_what_fits(model):
+    from fitserve.diagnose.advice import memory_fix
+
+    reading = read_lines(LOG.split("\n"), watched())
+    predictor = PlanPredictor(model, cards_of(reading.start.figures, 1))
+    fix = memory_fix(diagnose(reading, Stated(), predictor))
+    assert fix is not None
+    assert fix.set == {"--max-num-seqs": 8}
+    assert memory_fix(diagnose(read_lines(["Killed"], watched()))) is None
