@@ -62,7 +62,7 @@ def test_up_a_lost_core_and_down(engine_python: Path, home: Path, free_port: int
     assert live.engine
     leader = live.engine.pid
     children = [process.pid for process in running() if process.parent == leader]
-    core = next(pid for pid in children if "EngineCore" in Path(f"/proc/{pid}/comm").read_text())
+    core = next(pid for pid in children if Path(f"/proc/{pid}/comm").read_text().startswith("VLLM::Engine"))
     os.kill(core, signal.SIGKILL)
     again = until("answering", but=live)
     assert again.failures == 1
