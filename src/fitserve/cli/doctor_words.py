@@ -137,7 +137,7 @@ def _part(title: str) -> None:
 def _paragraph(text: str, indent: str = "  ") -> None:
     width = max(40, min(110, shutil.get_terminal_size((100, 24)).columns))
     if text.isascii():
-        text = textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
+        text = textwrap.fill(text, width, initial_indent=indent, subsequent_indent=" " * len(indent))
         click.echo(text)
     else:
         click.echo(indent + text)
