@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from fitserve.errors import SettingsError, ToolMissing
@@ -19,7 +20,7 @@ def model_of(name: str) -> ModelFacts:
     if name == "demo":
         from fitserve.demo import model_dir
 
-        return read_model(model_dir())
+        return replace(read_model(model_dir()), name=name)
     return read_model(name)
 
 
