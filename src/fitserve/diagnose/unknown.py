@@ -10,6 +10,7 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import UNKNOWN, Confidence, Evidence, Finding, Fix, Severity
 from fitserve.diagnose.fixes import environment, fewer_sequences, make, more_batched_tokens, shorter_length, step
 from fitserve.diagnose.rule import see
+from fitserve.observe.log.failures import Failure
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 from fitserve.text import tr
@@ -66,6 +67,8 @@ def _failed(case: Case) -> bool:
 def _unnamed(case: Case) -> Finding:
     stage = case.place(case.start.stage or Stage.CONFIG)
     roots = case.roots
+    if roots and roots[0].error == "Value error":  # vLLM's own check of its settings
+        return _refused(roots[0])
     if roots:
         evidence = tuple(Evidence(failure.line, failure.text.strip()) for failure in roots[:_TELLING])
         return Finding(
@@ -75,6 +78,13 @@ def _unnamed(case: Case) -> Finding:
     return Finding(
         UNKNOWN, Severity.FATAL, Confidence.LOW, stage, tr("causes.only_wrapper"), wrappers, (step("collect"),)
     )
+
+
+def _refused(failure: Failure) -> Finding:
+    evidence = (Evidence(failure.line, failure.text.strip()),)
+    fixes = (step("check_flags"),)
+    summary = tr("causes.settings_refused")
+    return Finding(UNKNOWN, Severity.FATAL, Confidence.MEDIUM, Stage.CONFIG, summary, evidence, fixes)
 
 
 def _length(case: Case, seen: Hit) -> list[Fix | None]:

@@ -114,7 +114,7 @@ RULE = Rule(
         see(
             "shm_small",
             "shm memory psm_ space",
-            r"Error while creating shared memory segment|/dev/shm has only \d|Insufficient space in /dev/shm|"
+            r"Error while creating shared memory segment|/dev/shm has only \d|Insufficient space in \S{1,80} for|"
             r"\[Errno \d{1,3}\] [\w -]{1,40}: ?['\"]?/?psm_|"
             r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No "
             r"space)|exit ?code:? -7\b",

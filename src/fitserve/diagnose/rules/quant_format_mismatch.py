@@ -13,8 +13,10 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import drop, make, step
+from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import early, finding
+from fitserve.observe.log.failures import Failure
 from fitserve.stage import Stage
 
 CAUSE = "quant_format_mismatch"
@@ -37,7 +39,16 @@ def judge(case: Case) -> Finding | None:
     shapes = early(case, "weight_shapes")
     if shapes is not None:
         return finding(case, CAUSE, Stage.LOAD, [shapes], _export_fixes(case, ""), confidence=Confidence.MEDIUM)
+    inside = next((failure for failure in case.roots if _in_quantization(failure)), None)
+    if inside is not None and find_oom(case) is None and not case.served:
+        return finding(case, CAUSE, Stage.LOAD, [inside], _export_fixes(case, ""), confidence=Confidence.LOW)
     return None
+
+
+def _in_quantization(failure: Failure) -> bool:
+    """Raised by the code that prepares quantized layers."""
+    own = [frame.file for frame in failure.frames if frame.file]
+    return bool(own) and "layers/quantization/" in own[-1]
 
 
 def _flag_fixes(case: Case, text: str) -> list[Fix | None]:

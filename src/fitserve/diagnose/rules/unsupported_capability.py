@@ -88,8 +88,13 @@ RULE = Rule(
             r"\bsm_?\d{2,3}a? or (?:higher|newer|above|later)|CPU GDN attention requires BF16",
         ),
         see("shared_memory", "resource", r"out of resource: shared memory"),
-        see("no_moe", "moe", r"No \w{3,10} MoE backend supports the deployment configuration"),
+        see(
+            "no_moe",
+            "moe expert",
+            r"No .{2,20} MoE backends? (?:supports the deployment configuration|available)|"
+            r"does not support this MoE deployment|No supported \w{2,10} expert class",
+        ),
     ),
     judge,
-    explains=frozenset({"kernel_crash"}),
+    explains=frozenset({"kernel_crash", "quant_format_mismatch"}),
 )
