@@ -41,7 +41,7 @@ class DeploymentService:
         from fitserve.cli.up_start import Start
 
         self.stop()
-        values = merged(dict(self.base.values), self.settings[setting])
+        values = merged(dict(self.base.values), self.settings[setting]) | {"port": own_port()}
         begun = time.monotonic()
         result = Start(replace(self.base, values=values), self.control, self.shown, self.timeout_s, yes=False).run()
         return running(result, time.monotonic() - begun)
@@ -56,6 +56,15 @@ class DeploymentService:
         with self.control.alone(name):
             self.control.stop(name)
         forget(name)
+
+
+def own_port() -> int:
+    """One that the system has free, far from those that people and their services ask for."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def running(result: Result, seconds: float) -> Running:
