@@ -12,6 +12,8 @@ from engines.wheelhouse import write_wheel
 from fitserve.engines.dry_run import DryRun, Item, dry_run, read_report, size_of
 from fitserve.errors import ToolMissing
 
+pytestmark = pytest.mark.process
+
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *args) -> None:

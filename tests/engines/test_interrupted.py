@@ -18,6 +18,8 @@ from fitserve.clock import ManualClock
 from fitserve.engines.hold import held
 from fitserve.engines.install import install
 
+pytestmark = pytest.mark.process
+
 INSTALLER = """
 import sys
 from pathlib import Path

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from fitserve.engines.packages import Pip, busy_with, environment, pip_runner, trouble
 
+pytestmark = pytest.mark.process
+
 MISSING = """\
 Looking in links: wheels
 ERROR: Could not find a version that satisfies the requirement torch==2.13.0+cpu (from versions: 2.13.0, 2.14.0)

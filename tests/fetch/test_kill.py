@@ -14,6 +14,8 @@ from hub_twin import Blob, Twin
 from fitserve.facts.hub_cache import find_snapshot
 from fitserve.facts.hub_ref import HubRef, parse_ref
 
+pytestmark = pytest.mark.process
+
 SHARD = "model-00001-of-00002.safetensors"
 PROGRAM = """
 import sys

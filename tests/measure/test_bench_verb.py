@@ -22,6 +22,8 @@ from fitserve.cli.failure import told
 from fitserve.errors import SettingsError
 from fitserve.observe.record import read_record
 
+pytestmark = pytest.mark.process
+
 
 class Served:
     """The stub with a loop of its own."""

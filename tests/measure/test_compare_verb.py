@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from tests.run.small_model import write_model
 from tests.stub_engine.interpreter import make_interpreter
 
@@ -26,6 +22,8 @@ from fitserve.observe.record import read_record
 from fitserve.run.registry import names
 from fitserve.run.supervisor import Supervisor
 from fitserve.run.view import look
+
+pytestmark = pytest.mark.process
 
 Say = Callable[..., Result]
 QUICK = (

@@ -20,6 +20,8 @@ from fitserve.run.ports import is_free
 from fitserve.run.processes import running
 from fitserve.run.registry import save
 
+pytestmark = pytest.mark.process
+
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Runner]
 

@@ -21,7 +21,7 @@ from fitserve.run.processes import is_alive
 from fitserve.run.supervisor_conf import program_path, socket_path
 from fitserve.run.view import look
 
-pytestmark = pytest.mark.engine  # the stub is enough; the time they take is that of the second round
+pytestmark = pytest.mark.process
 
 Deploy = Callable[..., Deployment]
 

@@ -23,7 +23,7 @@ from fitserve.run.ports import is_free
 from fitserve.run.supervisor import Supervisor
 from fitserve.run.supervisor_conf import conf_path, socket_path
 
-pytestmark = pytest.mark.engine  # the stub is enough; forty commands take the time of the second round
+pytestmark = pytest.mark.process
 
 Said = subprocess.CompletedProcess[str]
 Say = Callable[..., Said]
