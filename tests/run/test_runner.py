@@ -20,7 +20,11 @@ from fitserve.run.ports import is_free
 from fitserve.run.processes import running
 from fitserve.run.registry import save
 
-pytestmark = pytest.mark.process
+pytestmark = [
+    pytest.mark.process,
+    # the forked runner touches no thread of ours: it only imports, and starts an engine
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
 
 Deploy = Callable[..., Deployment]
 Start = Callable[[Deployment], Runner]
@@ -263,7 +267,6 @@ def test_only_one_runner_has_a_deployment(deploy: Deploy, runner: Start) -> None
     assert runner(deployment).wait() == Exit.LOCKED
 
 
-@pytest.mark.engine  # the stub is enough; the time it takes is that of the second round
 def test_many_starts_and_stops_leave_nothing(deploy: Deploy, runner: Start, home: Path) -> None:
     deployment = deploy(stage_s=0)
     for _ in range(20):
