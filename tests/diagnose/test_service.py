@@ -81,6 +81,13 @@ def test_a_taken_port_is_named_and_an_older_log_is_left_alone():
     assert [item.cause for item in diagnosis.findings] == ["port_in_use"]
 
 
+def test_a_service_that_does_not_answer_is_not_called_well():
+    diagnosis = judged(view(Reason.NO_ANSWER, "no answer", "INFO:     Application startup complete."), Stated())
+    assert diagnosis.findings == ()
+    assert diagnosis.checks[0].state is CheckState.FAIL
+    assert "no_answer" in diagnosis.checks[0].detail
+
+
 def test_the_engines_own_error_comes_first():
     log = "(EngineCore pid=6) ERROR 09-18 11:01:25 [core.py:12] ValueError: No available memory for the cache blocks."
     diagnosis = judged(view(Reason.ENGINE_DIED, "exit 1", log), Stated())

@@ -70,7 +70,7 @@ def command(
     if bundle is not None:
         log = engine_log_of(view) if view else path
         doctor_bundle.write(bundle, diagnosis, log, view)
-    return PROBLEMS if _fails(fail_on, [finding.severity for finding in diagnosis.findings]) else 0
+    return PROBLEMS if _fails(fail_on, _severities(diagnosis)) else 0
 
 
 def _show(diagnosis: Diagnosis, *, as_json: bool) -> None:
@@ -109,6 +109,12 @@ def engine_log_of(view: View) -> Path:
     from fitserve.run.deployment import engine_log
 
     return engine_log(view.deployment.name)
+
+
+def _severities(diagnosis: Diagnosis) -> list[str]:
+    """Of the findings; a check that failed weighs as much as a fatal one."""
+    failed = ["fatal"] if any(check.state == "fail" for check in diagnosis.checks) else []
+    return [*(finding.severity for finding in diagnosis.findings), *failed]
 
 
 def _fails(threshold: str, severities: list[str]) -> bool:

@@ -64,6 +64,12 @@ def _own_words(live: Live | None) -> list[str]:
     return []
 
 
+def _reason(live: Live) -> str:
+    """Why it ended, in the runner's facts: the reason, its detail, and what the last question brought."""
+    asked = live.probe.get("detail") if live.reason in (Reason.NO_ANSWER, Reason.WRONG_ANSWER) else ""
+    return " · ".join(str(part) for part in (live.reason.value, live.detail, asked) if part)
+
+
 def _look(deployment: Deployment, live: Live | None, state: State, flags: dict[str, object]) -> Look:
     from fitserve.facts.gpu import GpusUnknown
     from fitserve.facts.read_gpus import read_gpus
@@ -82,5 +88,6 @@ def _look(deployment: Deployment, live: Live | None, state: State, flags: dict[s
         memory_at_start=start if isinstance(start, int) else None,
         cards=None if cards is None or isinstance(cards, GpusUnknown) else cards,
         problems=live.problems if live else (),
+        detail="" if live is None or runs else _reason(live),
         flags=flags,
     )

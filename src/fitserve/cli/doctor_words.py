@@ -34,8 +34,9 @@ def show(diagnosis: Diagnosis) -> None:
     for finding in diagnosis.findings:
         click.echo()
         _finding(finding)
+    bad = next((check for check in diagnosis.checks if check.state is CheckState.FAIL), None)
     if not diagnosis.findings:
-        click.echo(_nothing(diagnosis.stage))
+        click.echo(tr("doctor.not_answering", detail=bad.detail) if bad else _nothing(diagnosis.stage))
     _ledger(diagnosis)
     _checks(diagnosis)
 

@@ -30,6 +30,7 @@ class Look:
     memory_at_start: int | None = None
     cards: tuple[Gpu, ...] | None = None
     problems: tuple[str, ...] = ()
+    detail: str = ""  # why it does not answer, as its runner saw it
     flags: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -97,7 +98,8 @@ def _answering(look: Look) -> Check:
         "hung": CheckState.FAIL,
         "failed": CheckState.FAIL,
     }
-    return Check("answering", states.get(look.state, CheckState.UNKNOWN), look.state)
+    detail = f"{look.state}: {look.detail}" if look.detail else look.state
+    return Check("answering", states.get(look.state, CheckState.UNKNOWN), detail)
 
 
 def _usage(metrics: Mapping[str, float]) -> float | None:
