@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import marked
+from tests.run.conftest import marked
 
 from fitserve.engines.find import pick_engine
 from fitserve.run.live import Live, read_live

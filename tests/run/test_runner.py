@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import QUICK, Runner, events, marked
+from tests.run.conftest import QUICK, Runner, events, marked
 
 from fitserve.run.deployment import Deployment, deployment_dir, engine_log
 from fitserve.run.exits import Exit

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import marked
+from tests.run.conftest import marked
 
 from fitserve.clock import SystemClock
 from fitserve.run.control import Control

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import marked
 from small_model import write_model
+from tests.run.conftest import marked
 
 from fitserve.run.live import read_live
 from fitserve.run.ports import is_free

@@ -21,7 +21,12 @@ def command(topic: str | None, model: str, gpus: str, engine_version: str | None
     from fitserve.plan.explain_topic import TOPICS
 
     if topic is None:
-        click.echo("\n".join(f"fitserve explain {name}" for name in TOPICS))
+        click.echo("\n".join(f"fitserve explain {name}" for name in (*TOPICS, "mistakes")))
+        return 0
+    if topic == "mistakes":
+        from fitserve.cli.doctor_mistakes import show
+
+        show(as_json=as_json)
         return 0
     name = topic.lower().replace("_", "-").lstrip("-")
     name = {"gpu-memory-utilization": "utilization", "tp": "tensor-parallel", "pp": "pipeline-parallel",
