@@ -204,3 +204,25 @@ def test_plan_to_command_to_plan(
     assert second.settings == first.settings
     assert (second.verdict, second.ledger, second.kv) == (first.verdict, first.ledger, first.kv)
     assert second.command == first.command
+
+
+@pytest.mark.parametrize(
+    ("name", "gpus", "asked"),
+    [
+        ("qwen3.5-35b-a3b-gptq-int4", "1xRTX3090", {"language_model_only": True}),
+        ("qwen3.5-35b-a3b-awq-4bit", "1xRTX3090", {"language_model_only": True}),
+        ("qwen3.5-9b", "1xRTX A4500", {}),
+        ("qwen3.5-27b-fp8", "1xRTX5090", {}),
+    ],
+)
+def test_a_shorter_length_is_tried_before_giving_up(name: str, gpus: str, asked: dict[str, object]) -> None:
+    plan = make_plan(PlanRequest(**asked), read_known(name), gpu_engine(), host(), cards(gpus))  # type: ignore[arg-type]  # names of fields
+    assert plan.verdict is Verdict.FITS
+    assert 2048 <= plan.settings.max_model_len < 262_144
+
+
+def test_what_is_short_is_said_of_the_best_try() -> None:
+    plan = planned("1xRTX3090")
+    assert plan.verdict is Verdict.DOES_NOT_FIT
+    assert plan.settings.enforce_eager
+    assert any(near.settings == {"language_model_only": True} for near in plan.nearest)

@@ -32,8 +32,9 @@ def draft_gpu(given: Given) -> Draft:
     reasons += choice.descent.given_up
     near: list[Refused] = []
     if weighed.judgement.verdict is Verdict.DOES_NOT_FIT:
-        reasons.append(weighed.judgement.obstacle)
-        near = nearest(scale, weighed.settings)
+        key = "plan.even_so" if choice.descent.given_up else "plan.short_by"
+        reasons.append(tr(key, why=weighed.judgement.obstacle))
+        near = nearest(scale, first_settings(scale, weighed.settings.tensor_parallel_size), weighed.settings)
     elif weighed.judgement.verdict is Verdict.TIGHT:
         reasons.append(tr("plan.tight_because", why=weighed.judgement.obstacle))
     return replace(weighed.draft(tuple(reasons)), refused=choice.refused, nearest=tuple(near))

@@ -1,8 +1,8 @@
 """What can be given up for memory, in the order of the least loss; each rung yields the changes it would make.
 
 The order: the largest picture, sequences, tokens a step, the cache's dtype, the length (only when none was asked), the
-capture list, the reserve beside the budget, all but a few sequences, and graphs last. What was asked stays as it was
-asked.
+capture list, the reserve beside the budget, all but a few sequences, and graphs last. The length comes again after each
+of the last three: where there was no room for any length before, there may be some now. What was asked stays as it was.
 """
 
 from __future__ import annotations
@@ -49,8 +49,11 @@ def rungs(request: PlanRequest) -> list[Rung]:
         (request.max_model_len is None, shorter),
         (request.execution != "eager" and request.max_cudagraph_capture_size is None, fewer_graphs),
         (request.gpu_memory_utilization is None and request.kv_cache_memory_bytes is None, more_utilization),
+        (request.max_model_len is None, shorter),
         (request.max_num_seqs is None, fewest_seqs),
+        (request.max_model_len is None, shorter),
         (request.execution == "auto", eager),
+        (request.max_model_len is None, shorter),
     )
     return [rung for is_free, rung in free if is_free]
 

@@ -53,7 +53,7 @@ def choose(scale: Scale, starts: Iterable[Settings]) -> Choice:
 def descend(scale: Scale, settings: Settings) -> Descent:
     """Give up one thing after the other until it fits; then take back what was given up in vain.
 
-    Where nothing makes it fit: the first that is tight, else the start as it was.
+    Where nothing makes it fit: the first that is tight, else the best try: what is short there is what is short at all.
     """
     first = weighed = scale.weigh(settings)
     taken: list[Step] = []
@@ -71,9 +71,9 @@ def descend(scale: Scale, settings: Settings) -> Descent:
                 tight = Descent(weighed, _said(taken))
             if weighed.judgement.fits:
                 return _taken_back(scale, first.settings, weighed, taken)
-    if weighed.judgement.fits or first.judgement.verdict is Verdict.TIGHT:
+    if first.judgement.verdict is not Verdict.DOES_NOT_FIT:
         return Descent(first, ())
-    return tight or Descent(first, ())
+    return tight or Descent(weighed, _said(taken))
 
 
 def _gains(tried: Weighed, before: Weighed) -> bool:
@@ -164,9 +164,12 @@ def ranks_said(scale: Scale, ranks: int) -> list[str]:
     return said
 
 
-def nearest(scale: Scale, settings: Settings) -> list[Refused]:
-    """What would run with something else than was asked, what runs first; never taken unasked."""
-    found = [*_shorter(scale, settings), *_other(scale, settings), *_offload(scale, settings)]
+def nearest(scale: Scale, first: Settings, best: Settings) -> list[Refused]:
+    """What would run with something else than was asked, what runs first; never taken unasked.
+
+    `first` is what a descent begins with, `best` where it ended.
+    """
+    found = [*_shorter(scale, first), *_other(scale, first), *_offload(scale, best)]
     return [near for near, runs in found if runs] + [near for near, runs in found if not runs]
 
 
