@@ -11,6 +11,7 @@ from fitserve.plan.ladder import at_least_a_block
 from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.search import choose, nearest, rank_counts, ranks_said
 from fitserve.plan.settings import Settings
+from fitserve.plan.visible import visible_env
 from fitserve.text import tr
 from fitserve.units import GIB, format_gib
 
@@ -29,6 +30,8 @@ def draft_gpu(given: Given) -> Draft:
     choice = choose(scale, starts)
     weighed = choice.descent.weighed
     reasons = [*_said(given, weighed), *ranks_said(scale, weighed.settings.tensor_parallel_size)]
+    if seen := visible_env(given.gpus or (), weighed.cards):
+        reasons.append(tr("plan.cards_chosen", cards=seen["CUDA_VISIBLE_DEVICES"]))
     reasons += choice.descent.given_up
     near: list[Refused] = []
     if weighed.judgement.verdict is Verdict.DOES_NOT_FIT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from fitserve.facts.gpu import Gpu
 from fitserve.plan.cpu_rest import peak, processes
 from fitserve.plan.given import Given
 from fitserve.plan.kv import Layout, blocks_per_request, capacity, ceil_div, longest_length
@@ -34,6 +35,7 @@ class Draft:
     reasons: tuple[str, ...]
     refused: tuple[Refused, ...] = ()
     nearest: tuple[Refused, ...] = ()
+    cards: tuple[Gpu, ...] = ()  # the chosen ones
 
 
 def draft_cpu(given: Given) -> Draft:

@@ -25,13 +25,14 @@ class Weighed:
     settings: Settings
     rank: RankLedger
     judgement: Judgement
+    cards: tuple[Gpu, ...] = ()
 
     def draft(self, reasons: tuple[str, ...]) -> Draft:
         """The candidate as a draft of the plan."""
         kv = self.judgement.kv
         pool = kv.blocks * kv.bytes_per_block if kv else max(0, self.rank.pool.expected)
         rows = tuple(self.rank.rows(pool))
-        return Draft(self.settings, self.judgement.verdict, self.rank.budget, rows, kv, reasons)
+        return Draft(self.settings, self.judgement.verdict, self.rank.budget, rows, kv, reasons, cards=self.cards)
 
 
 class Scale:
@@ -55,7 +56,7 @@ class Scale:
             RankLedger(self.given, settings, card, self.figures(card), weights, layer) for card in _different(cards)
         ]
         tightest = min(ranks, key=lambda rank: (min(rank.pool.low, rank.free - rank.budget), rank.pool.low))
-        return Weighed(settings, tightest, judge(tightest))
+        return Weighed(settings, tightest, judge(tightest), cards)
 
     def utilization(self, settings: Settings) -> float:
         """The version's default, less where a card is not free enough for it beside the context."""

@@ -95,8 +95,8 @@ def _probe(rank: RankLedger, end: str) -> str:
 def _cache(rank: RankLedger, end: str) -> str:
     pool = {LOW: rank.pool.high, EXPECTED: rank.pool.expected, HIGH: rank.pool.low}[end]
     if pool <= 0:
-        over, have, weights = (format_gib(size) for size in (-pool, rank.budget, rank.weights))
-        return tr("plan.over_budget", over=over, have=have, weights=weights)
+        budget, weights = format_gib(rank.budget), format_gib(rank.weights)
+        return tr("plan.over_budget", over=format_gib(-pool), have=budget, weights=weights)
     kv = cache_at(rank, end)
     spare = 1 if rank.given.rules.null_block_in_check else 0
     if kv is None or kv.blocks_per_request <= kv.blocks - spare:

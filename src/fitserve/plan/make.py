@@ -17,6 +17,7 @@ from fitserve.plan.flags import command, environment
 from fitserve.plan.given import Given
 from fitserve.plan.plan import Check, CheckState, Plan
 from fitserve.plan.request import PlanRequest
+from fitserve.plan.visible import visible_env
 
 
 def make_plan(
@@ -48,7 +49,7 @@ def finish(given: Given, draft: Draft) -> Plan:
         engine=given.engine,
         settings=settings,
         command=command(settings, served(given.model), request.host, request.port),
-        env=environment(settings),
+        env=environment(settings) | visible_env(given.gpus or (), draft.cards),
         budget_bytes=draft.budget_bytes,
         ledger=draft.ledger,
         kv=draft.kv,

@@ -9,6 +9,7 @@ from fitserve.facts.engine import EngineFacts
 from fitserve.facts.gpu import Gpu
 from fitserve.facts.host import HostFacts
 from fitserve.facts.model import ModelFacts
+from fitserve.facts.nvml import select_visible
 from fitserve.plan.captures import captures
 from fitserve.plan.choose import draft_gpu
 from fitserve.plan.cpu import Draft, weigh_cpu
@@ -21,9 +22,10 @@ from fitserve.plan.plan import Check, CheckState, Plan, Refused, Verdict
 from fitserve.text import tr
 from fitserve.units import format_gib
 
-EAGER, CODE, OPEN, MEDIA, VALUES = (
-    "graphs_affordable", "remote_code", "bound_to_loopback", "media_domains", "values_valid",
+EAGER, CODE, OPEN, MEDIA, VALUES, VISIBLE = (
+    "graphs_affordable", "remote_code", "bound_to_loopback", "media_domains", "values_valid", "cards_visible",
 )  # fmt: skip
+_DEVICES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 
 def review(
@@ -34,7 +36,8 @@ def review(
     gpus: tuple[Gpu, ...] | None,
 ) -> Plan:
     """The plan of the command as it stands; `nearest` holds what fitserve would start in its place."""
-    given = Given(replace(parsed.request, extra=_extra(parsed)), model, engine, host, gpus)
+    whole = Given(replace(parsed.request, extra=_extra(parsed)), model, engine, host, gpus)
+    given = replace(whole, gpus=_seen(parsed, gpus))
     settings = as_given(given)
     if gpus is None:
         draft = weigh_cpu(given, settings, [])
@@ -43,7 +46,17 @@ def review(
         draft = weighed.draft((weighed.judgement.obstacle,) if weighed.judgement.obstacle else ())
     plan = finish(given, draft)
     mistakes = tuple(_mistakes(parsed, given, draft))
-    return replace(plan, checks=(*mistakes, *plan.checks), nearest=_better(given, draft))
+    env = plan.env | {name: value for name, value in parsed.env.items() if name in _DEVICES}
+    return replace(plan, checks=(*mistakes, *plan.checks), nearest=_better(whole, draft), env=env)
+
+
+def _seen(parsed: ParsedCommand, gpus: tuple[Gpu, ...] | None) -> tuple[Gpu, ...] | None:
+    """The cards that vLLM would take: the first ones of those that the command lets it see."""
+    mask = parsed.env.get("CUDA_VISIBLE_DEVICES")
+    if gpus is None:
+        return None
+    seen = gpus if mask is None else select_visible(gpus, mask) or gpus[:1]
+    return seen[: parsed.request.tensor_parallel_size or 1]
 
 
 def _extra(parsed: ParsedCommand) -> tuple[str, ...]:
@@ -61,6 +74,9 @@ def _mistakes(parsed: ParsedCommand, given: Given, draft: Draft) -> Iterator[Che
         yield Check(OPEN, CheckState.WARN, tr("plan.mistake_open_keyed" if keyed else "plan.mistake_open"))
     if given.model.vision and "--allowed-media-domains" not in parsed.flags:
         yield Check(MEDIA, CheckState.WARN, tr("plan.mistake_media"))
+    mask = parsed.env.get("CUDA_VISIBLE_DEVICES")
+    if mask is not None and given.gpus and not select_visible(given.gpus, mask):
+        yield Check(VISIBLE, CheckState.FAIL, tr("plan.mistake_blind", mask=mask))
     yield from _eager(given, draft)
 
 
