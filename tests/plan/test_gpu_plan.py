@@ -226,3 +226,17 @@ def test_what_is_short_is_said_of_the_best_try() -> None:
     assert plan.verdict is Verdict.DOES_NOT_FIT
     assert plan.settings.enforce_eager
     assert any(near.settings == {"language_model_only": True} for near in plan.nearest)
+
+
+def test_a_fixed_cache_keeps_a_utilization_that_the_free_memory_allows() -> None:
+    """vLLM asks for the utilization's share when it looks at the card, before it reads the cache's size."""
+    busy = tuple(replace(card, free_bytes=card.total_bytes // 2, assumed=False) for card in cards("1xH200"))
+    request = PlanRequest(kv_cache_memory_bytes=8 * GIB)
+    plan = make_plan(request, read_known("qwen3.5-27b-fp8"), gpu_engine(), host(), busy)
+    assert plan.verdict is Verdict.FITS
+    assert 0 < (plan.settings.gpu_memory_utilization or 0) < 0.5
+    assert "--gpu-memory-utilization" in plan.command
+    given = parse(plan.command).request
+    assert make_plan(given, plan.model, gpu_engine(), host(), busy).settings == plan.settings
+    kept = replace(request, gpu_memory_utilization=0.9)
+    assert not make_plan(kept, plan.model, gpu_engine(), host(), busy).fits

@@ -72,7 +72,7 @@ def first_settings(scale: Scale, ranks: int) -> Settings:
         served_model_name=request.served_model_name or model.name,
         extra=request.extra,
     )
-    if settings.gpu_memory_utilization is None and settings.kv_cache_memory_bytes is None:
+    if settings.gpu_memory_utilization is None:
         settings = replace(settings, gpu_memory_utilization=scale.utilization(settings))
     if request.max_num_batched_tokens is None:
         settings = replace(settings, max_num_batched_tokens=at_least_a_block(scale, settings))

@@ -17,7 +17,6 @@ def as_given(given: Given) -> Settings:
     request, model = given.request, given.model
     ranks = request.tensor_parallel_size or 1
     seqs, tokens = batch_defaults(given.gpus, ranks)
-    fixed = request.kv_cache_memory_bytes is not None or given.on_cpu
     tokens = request.max_num_batched_tokens or tokens
     return Settings(
         tensor_parallel_size=ranks,
@@ -27,7 +26,9 @@ def as_given(given: Given) -> Settings:
         max_num_batched_tokens=tokens,
         enable_prefix_caching=caching_default(given),
         kv_cache_dtype=request.kv_cache_dtype or "auto",
-        gpu_memory_utilization=None if fixed else request.gpu_memory_utilization or given.rules.default_utilization,
+        gpu_memory_utilization=None
+        if given.on_cpu
+        else request.gpu_memory_utilization or given.rules.default_utilization,
         kv_cache_memory_bytes=request.kv_cache_memory_bytes,
         cpu_kv_cache_space_gib=request.cpu_kv_cache_space_gib if given.on_cpu else None,
         block_size=request.block_size,

@@ -62,15 +62,15 @@ def cache_at(rank: RankLedger, end: str) -> KvPlan | None:
 
 
 def _weights(rank: RankLedger, end: str) -> str:  # noqa: ARG001 - exact at both ends
-    if rank.weights <= rank.budget:
+    if rank.weights <= rank.budget or rank.settings.kv_cache_memory_bytes is not None:
         return ""
     return tr("plan.over_weights", need=format_gib(rank.weights), have=format_gib(rank.budget))
 
 
 def _snapshot(rank: RankLedger, end: str) -> str:
-    """`request_memory` wants the budget free after the context was made."""
+    """`request_memory` wants the budget free after the context was made, with a fixed cache too."""
     held = getattr(rank.context, end)
-    if rank.settings.kv_cache_memory_bytes is not None or rank.budget <= rank.free - held:
+    if rank.budget <= rank.free - held:
         return ""
     return tr(
         "plan.over_free",

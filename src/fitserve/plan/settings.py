@@ -16,7 +16,7 @@ class Settings:
     max_num_batched_tokens: int
     enable_prefix_caching: bool
     kv_cache_dtype: str = "auto"
-    gpu_memory_utilization: float | None = None  # None where kv_cache_memory_bytes or the CPU's KV space decides
+    gpu_memory_utilization: float | None = None  # None where the CPU's KV space decides
     kv_cache_memory_bytes: int | None = None
     cpu_kv_cache_space_gib: int | None = None  # VLLM_CPU_KVCACHE_SPACE
     block_size: int | None = None
