@@ -240,3 +240,14 @@ def test_a_fixed_cache_keeps_a_utilization_that_the_free_memory_allows() -> None
     assert make_plan(given, plan.model, gpu_engine(), host(), busy).settings == plan.settings
     kept = replace(request, gpu_memory_utilization=0.9)
     assert not make_plan(kept, plan.model, gpu_engine(), host(), busy).fits
+
+
+@given(st.sampled_from(["1xRTX3090", "2x16GiB", "1xH200"]), st.floats(0.05, 1), st.sampled_from([None, 2 * GIB]))
+@settings(deadline=None, max_examples=15)
+def test_what_others_hold_is_not_left_over(gpus: str, share: float, cache: int | None) -> None:
+    busy = tuple(replace(card, free_bytes=int(card.total_bytes * share), assumed=False) for card in cards(gpus))
+    plan = make_plan(PlanRequest(kv_cache_memory_bytes=cache), read_known("qwen3.5-4b"), gpu_engine(), host(), busy)
+    used = sum(row.expected or 0 for row in plan.ledger if not row.transient and row.item != "reserve")
+    reserve = next(row for row in plan.ledger if row.item == "reserve")
+    assert reserve.expected is not None
+    assert reserve.expected <= (busy[0].free_bytes or 0) - used + 1

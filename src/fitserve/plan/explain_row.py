@@ -176,7 +176,8 @@ def _pool(rank: RankLedger) -> list[str]:
 def _reserve(rank: RankLedger) -> list[str]:
     share = rank.settings.gpu_memory_utilization
     total, budget = format_gib(rank.card.total_bytes), format_gib(rank.budget)
-    return [tr("explain.row_reserve", total=total, share=share or "–", budget=budget)]
+    held = format_gib(rank.card.total_bytes - rank.free)
+    return [tr("explain.row_reserve", total=total, share=share or "–", budget=budget, held=held)]
 
 
 def _repack(rank: RankLedger) -> list[str]:

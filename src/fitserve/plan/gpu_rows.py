@@ -29,6 +29,7 @@ from fitserve.plan.plan import Basis, LedgerRow
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import Sharding, rank_bytes
 from fitserve.text import tr
+from fitserve.units import format_gib
 
 
 def sharding_of(model: ModelFacts, settings: Settings) -> Sharding:
@@ -171,7 +172,7 @@ class RankLedger:
         yield ranged("non_torch", figures.amount("non_torch"), basis, source)
         yield ranged("graphs", self.graphs, basis, tr("plan.note_graphs", count=captures(self.settings).count))
         yield self._pool_row(pool_bytes)
-        yield ranged("reserve", self._reserve(pool_bytes), basis, tr("plan.note_reserve"))
+        yield ranged("reserve", self._reserve(pool_bytes), basis, self._reserve_note())
         yield ranged("load_repack", self.repack, Basis.BOUND, tr("plan.note_repack"), transient=True)
         if self.probe:
             yield ranged("graph_probe", point(self.probe), Basis.EXACT, tr("plan.note_probe"), transient=True)
@@ -182,10 +183,15 @@ class RankLedger:
         ends = Interval(max(0, self.pool.low), pool_bytes, max(0, self.pool.high))
         return ranged("kv_pool", ends, self.calibration.basis, tr("plan.note_kv"))
 
+    def _reserve_note(self) -> str:
+        held = self.card.total_bytes - self.free
+        said = tr("plan.note_reserve")
+        return f"{said}; {tr('plan.note_held', held=format_gib(held))}" if held else said
+
     def _reserve(self, pool_bytes: int) -> Interval:
-        """What nobody takes: outside the budget without the context, and what the blocks leave over."""
+        """What nobody takes, others on the card neither: outside the budget without the context, and what the blocks leave over."""
         held = self.fixed.expected + pool_bytes
-        outside = self.card.total_bytes - self.context.expected - held
+        outside = self.free - self.context.expected - held
         if self.graphs_in_budget != self.graphs:
             outside -= self.graphs.expected - self.graphs_in_budget.expected
         spread = self.context.high - self.context.expected
