@@ -189,8 +189,8 @@ class RankLedger:
         return f"{said}; {tr('plan.note_held', held=format_gib(held))}" if held else said
 
     def _reserve(self, pool_bytes: int) -> Interval:
-        """What nobody takes, others on the card neither: outside the budget without the context, and what the blocks leave over."""
-        held = self.fixed.expected + pool_bytes
+        """What nobody takes, others neither: outside the budget without the context, and what the blocks leave over."""
+        held = self.fixed.expected + (self.settings.kv_cache_memory_bytes or pool_bytes)
         outside = self.free - self.context.expected - held
         if self.graphs_in_budget != self.graphs:
             outside -= self.graphs.expected - self.graphs_in_budget.expected
