@@ -69,6 +69,7 @@ def first_settings(scale: Scale, ranks: int) -> Settings:
         max_cudagraph_capture_size=request.max_cudagraph_capture_size,
         enable_expert_parallel=request.enable_expert_parallel,
         num_speculative_tokens=request.num_speculative_tokens,
+        cpu_offload_gb=request.cpu_offload_gb,
         served_model_name=request.served_model_name or model.name,
         extra=request.extra,
     )

@@ -93,6 +93,7 @@ def choose(given: Given) -> tuple[Settings, list[str]]:
         mm_encoder_tp_mode=request.mm_encoder_tp_mode or "weights",
         language_model_only=request.language_model_only,
         num_speculative_tokens=request.num_speculative_tokens,
+        cpu_offload_gb=request.cpu_offload_gb,
         served_model_name=request.served_model_name or model.name,
         extra=request.extra,
     )

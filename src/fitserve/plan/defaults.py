@@ -39,6 +39,7 @@ def as_given(given: Given) -> Settings:
         max_cudagraph_capture_size=request.max_cudagraph_capture_size,
         enable_expert_parallel=request.enable_expert_parallel,
         num_speculative_tokens=request.num_speculative_tokens,
+        cpu_offload_gb=request.cpu_offload_gb,
         served_model_name=request.served_model_name,
         extra=request.extra,
     )

@@ -54,6 +54,8 @@ def _memory(settings: Settings) -> Iterable[str]:
         yield from ("--gpu-memory-utilization", f"{settings.gpu_memory_utilization:g}")
     if settings.kv_cache_memory_bytes is not None:
         yield from ("--kv-cache-memory-bytes", str(settings.kv_cache_memory_bytes))
+    if settings.cpu_offload_gb:
+        yield from ("--cpu-offload-gb", f"{settings.cpu_offload_gb:g}")
     if settings.block_size is not None:
         yield from ("--block-size", str(settings.block_size))
 

@@ -12,7 +12,7 @@ from fitserve.plan.given import Given
 from fitserve.plan.gpu_rows import RankLedger, Weights
 from fitserve.plan.judge import Judgement, judge
 from fitserve.plan.settings import Settings
-from fitserve.units import MIB
+from fitserve.units import GIB, MIB
 
 _MARGIN = 100 * MIB  # left beside the context when the utilization is chosen
 _MOST = 0.95
@@ -50,7 +50,8 @@ class Scale:
     def weigh(self, settings: Settings) -> Weighed:
         """The tightest of the roomiest `tensor_parallel_size` cards decides: the smallest rank sets the blocks."""
         cards = self.cards[: settings.tensor_parallel_size]
-        weights = self._weights.of(settings)
+        whole = self._weights.of(settings)
+        weights = max(min(whole, 1), whole - int(settings.cpu_offload_gb * GIB))
         layer = self._weights.layer(settings)
         ranks = [
             RankLedger(self.given, settings, card, self.figures(card), weights, layer) for card in _different(cards)

@@ -17,7 +17,9 @@ from fitserve.plan.flags import command, environment
 from fitserve.plan.given import Given
 from fitserve.plan.plan import Check, CheckState, Plan
 from fitserve.plan.request import PlanRequest
+from fitserve.plan.unweighed import capped, unweighed
 from fitserve.plan.visible import visible_env
+from fitserve.text import tr
 
 
 def make_plan(
@@ -43,8 +45,11 @@ def finish(given: Given, draft: Draft) -> Plan:
     """The draft with its command, environment and checks. A failed check means that the start will fail."""
     settings, request = draft.settings, given.request
     checks = tuple(run_checks(given, settings, draft.kv))
+    left_out = [*unweighed(settings.extra, given.model), *(["--cpu-offload-gb"] if settings.cpu_offload_gb else [])]
+    judged = capped(draft.verdict, left_out)
+    said = (tr("plan.verdict_capped", flags=", ".join(left_out)),) if judged is not draft.verdict else ()
     return Plan(
-        verdict=draft.verdict,
+        verdict=judged,
         model=given.model,
         engine=given.engine,
         settings=settings,
@@ -53,7 +58,7 @@ def finish(given: Given, draft: Draft) -> Plan:
         budget_bytes=draft.budget_bytes,
         ledger=draft.ledger,
         kv=draft.kv,
-        reasons=draft.reasons,
+        reasons=draft.reasons + said,
         refused=draft.refused,
         nearest=draft.nearest,
         checks=checks,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import tomllib
 from collections.abc import Callable, Sequence
@@ -160,6 +161,11 @@ _SHORT = {
     "-ep": "--enable-expert-parallel",
     "-sc": "--speculative-config",
     "-q": "--quantization",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-dcp": "--decode-context-parallel-size",
+    "-pcp": "--prefill-context-parallel-size",
+    "-cc": "--compilation-config",
     "--kv-cache-memory": "--kv-cache-memory-bytes",  # as vLLM's own log suggests it
 }
 
@@ -174,6 +180,13 @@ def _json_table(text: str) -> dict[str, object]:
     if not isinstance(table, dict):
         raise ValueError(f"{text!r} is not a JSON object")
     return table
+
+
+def _size(text: str) -> float:
+    size = float(text)
+    if not 0 <= size < math.inf:
+        raise ValueError(f"{text!r} is not a size")
+    return size
 
 
 def _limits(text: str) -> dict[str, int]:
@@ -220,6 +233,7 @@ _APPLY: dict[str, Callable[[PlanRequest, str], PlanRequest]] = {
     "--served-model-name": lambda request, text: replace(request, served_model_name=text),
     "--kv-cache-dtype": lambda request, text: replace(request, kv_cache_dtype=text),
     "--gpu-memory-utilization": lambda request, text: replace(request, gpu_memory_utilization=float(text)),
+    "--cpu-offload-gb": lambda request, text: replace(request, cpu_offload_gb=_size(text)),
     "--limit-mm-per-prompt": lambda request, text: replace(request, limit_mm_per_prompt=_limits(text)),
     "--mm-processor-kwargs": lambda request, text: replace(request, mm_processor_kwargs=_json_table(text)),
     "--mm-encoder-tp-mode": lambda request, text: replace(request, mm_encoder_tp_mode=text),

@@ -35,6 +35,7 @@ class PlanRequest:
     max_cudagraph_capture_size: int | None = None
     enable_expert_parallel: bool = False
     num_speculative_tokens: int = 0
+    cpu_offload_gb: float = 0.0
     served_model_name: str = ""
     goal: Goal = "latency"
     preset: str = ""

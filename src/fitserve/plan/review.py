@@ -19,6 +19,7 @@ from fitserve.plan.gpu import Scale
 from fitserve.plan.make import finish
 from fitserve.plan.parse import ParsedCommand
 from fitserve.plan.plan import Check, CheckState, Plan, Refused, Verdict
+from fitserve.plan.unweighed import stages_and_replicas
 from fitserve.text import tr
 from fitserve.units import format_gib
 
@@ -56,7 +57,7 @@ def _seen(parsed: ParsedCommand, gpus: tuple[Gpu, ...] | None) -> tuple[Gpu, ...
     if gpus is None:
         return None
     seen = gpus if mask is None else select_visible(gpus, mask) or gpus[:1]
-    return seen[: parsed.request.tensor_parallel_size or 1]
+    return seen[: (parsed.request.tensor_parallel_size or 1) * stages_and_replicas(parsed.flags)]
 
 
 def _extra(parsed: ParsedCommand) -> tuple[str, ...]:

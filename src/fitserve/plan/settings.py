@@ -27,5 +27,6 @@ class Settings:
     max_cudagraph_capture_size: int | None = None
     enable_expert_parallel: bool = False
     num_speculative_tokens: int = 0
+    cpu_offload_gb: float = 0.0  # GiB of one rank's weights in the host's memory
     served_model_name: str = ""
     extra: tuple[str, ...] = ()  # what followed `--`, passed on untouched

@@ -11,6 +11,7 @@ from fitserve.plan.checks import (
     cpu_kernels,
     division,
     flags_known,
+    flags_weighed,
     length,
     machine,
     quantization_flag,
@@ -26,6 +27,7 @@ from fitserve.plan.settings import Settings
 CHECKS = (
     version,
     flags_known,
+    flags_weighed,
     architecture,
     serving,
     quantization_flag,

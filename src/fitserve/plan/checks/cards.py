@@ -10,6 +10,7 @@ from fitserve.plan.given import Given
 from fitserve.plan.parse import parse
 from fitserve.plan.plan import Check, CheckState, KvPlan
 from fitserve.plan.settings import Settings
+from fitserve.plan.unweighed import stages_and_replicas
 from fitserve.text import tr
 from fitserve.units import GIB, format_gib
 
@@ -24,7 +25,7 @@ def check(given: Given, settings: Settings, kv: KvPlan | None) -> Iterator[Check
     if given.gpus is None:
         return
     cards = given.gpus
-    ranks = settings.tensor_parallel_size
+    ranks = settings.tensor_parallel_size * stages_and_replicas(parse(settings.extra).flags)
     state = CheckState.OK if ranks <= len(cards) else CheckState.FAIL
     yield Check(ENOUGH, state, tr("plan.check_cards_enough", ranks=ranks, cards=len(cards)))
     yield from _free(cards)
