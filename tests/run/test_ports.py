@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from fitserve.run.ports import holder, is_free, listens_alone, next_free
+from fitserve.run.ports import claimed, holder, is_free, listens_alone, next_free
 
 
 def test_a_taken_port_is_seen_and_its_holder_named() -> None:
@@ -63,3 +63,21 @@ def test_who_listens(free_port: int) -> None:
 def test_what_is_spoken_for_is_passed_over(free_port: int) -> None:
     assert next_free("127.0.0.1", free_port, {free_port}) != free_port
     assert next_free("127.0.0.1", 65535, {65535}) is None
+
+
+def test_a_claimed_port_is_the_engines_alone() -> None:
+    """A server that reuses addresses, as vLLM does, gets it; whoever asks for a free port does not."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with claimed("127.0.0.1", port):
+        assert not is_free("127.0.0.1", port)
+        assert next_free("127.0.0.1", port) != port
+        with socket.socket() as engine:
+            engine.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            engine.bind(("127.0.0.1", port))
+            engine.listen()
+            socket.create_connection(("127.0.0.1", port), 5).close()
+            with claimed("127.0.0.1", port):  # taken meanwhile: no failure here, the engine will tell
+                pass
+    assert is_free("127.0.0.1", port)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from fitserve.run.deployment import Deployment
     from fitserve.run.view import View
 
+_PORTS_LOST = 4  # after so many, something else is wrong
+
 
 @dataclass(frozen=True)
 class Start:
@@ -37,16 +39,18 @@ class Start:
     timeout_s: float
     yes: bool
     refused: Callable[[Plan], None] = lambda _: None  # shown a plan that does not fit
+    _lost: set[int] = field(default_factory=set)  # ports that strangers took from a start of ours
 
     def run(self) -> Result:
         """Come to the end of it. Raises FitserveError; then nothing of this start is left."""
-        try:
-            return self._run()
-        except OperationFailed as error:
-            if error.code != "port_in_use" or self.wishes.port is not None:
-                raise
-            self.shown.note(tr("run.port_lost"))  # to a stranger, while the engine was loading
-            return self._run()
+        while True:
+            lost = len(self._lost)
+            try:
+                return self._run()
+            except OperationFailed:
+                if len(self._lost) in (lost, _PORTS_LOST) or self.wishes.port is not None:
+                    raise
+                self.shown.note(tr("run.port_lost"))  # to a stranger, while the engine was loading
 
     def _run(self) -> Result:
         running = self._running()
@@ -85,7 +89,7 @@ class Start:
         def engine() -> EngineFacts:
             return picked(self.wishes.engine_python, self._offered)
 
-        return drafted(self.wishes, engine, taken_ports(), self.refused, nearer)
+        return drafted(self.wishes, engine, taken_ports() | self._lost, self.refused, nearer)
 
     def _offered(self, missing: ToolMissing) -> bool:
         """Install the engine that the hint names, if the person wants it. Without a terminal only --yes is a yes."""
@@ -153,6 +157,8 @@ class Start:
         except BaseException as error:
             with self.control.alone(deployment.name):
                 self.control.stop(deployment.name)
+            if isinstance(error, OperationFailed) and error.code == "port_in_use":
+                self._lost.add(deployment.port)
             if isinstance(error, KeyboardInterrupt):
                 message = tr("run.interrupted_stopped", name=deployment.name)
                 raise Interrupted(message, hint=f"fitserve up {deployment.name}") from None

@@ -44,6 +44,21 @@ def next_free(host: str, first: int, taken: Collection[int] = ()) -> int | None:
     return None
 
 
+@contextlib.contextmanager
+def claimed(host: str, port: int) -> Iterator[None]:
+    """Hold the port while an engine gets ready: vLLM binds it half a minute after it was started.
+
+    Bound but never listening, with SO_REUSEADDR: the engine, which sets that too, can still have it, while whoever asks
+    `is_free` hears no. Where even that fails, the engine will say so itself.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            held.bind((host, port))
+        yield
+
+
 def listens_alone(host: str, port: int, pids: Iterable[int]) -> bool | None:
     """Whether these processes, and nobody else, listen there. None where nobody listens.
 

@@ -68,6 +68,11 @@ class Runner:
         if not ports.is_free(self._deployment.host, self._deployment.port):
             holder = Evidence(ports.holder(self._deployment.port))
             return self._give_up(Reason.PORT_IN_USE, str(self._deployment.port), holder)
+        with ports.claimed(self._deployment.host, self._deployment.port):
+            return self._lived()
+
+    def _lived(self) -> Exit:
+        """One engine's whole life."""
         try:
             running = self._start()
         except OSError as error:
