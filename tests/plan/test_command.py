@@ -107,3 +107,24 @@ def test_lists_end_at_the_next_flag() -> None:
 @given(st.lists(st.text(max_size=12), max_size=12))
 def test_no_words_break_the_parser(words: list[str]) -> None:
     parse(words)
+
+
+@pytest.mark.parametrize(
+    ("config", "drafts", "kept"),
+    [
+        ('{"method": "mtp", "num_speculative_tokens": 2}', 2, False),
+        ('{"method": "qwen3_next_mtp", "num_speculative_tokens": 2}', 2, False),
+        ('{"method": "mtp", "num_speculative_tokens": 2, "disable_by_batch_size": 8}', 2, True),
+        ('{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}', 0, True),
+        ('{"method": "eagle3", "model": "a/b", "num_speculative_tokens": 3}', 0, True),
+    ],
+)
+def test_only_mtp_drafts_are_ours(config: str, drafts: int, kept: bool) -> None:
+    request = parse(["vllm", "serve", "M", "--speculative-config", config]).request
+    assert request.num_speculative_tokens == drafts
+    plan = make_plan(request, tiny(), cpu_engine(), host(), None)
+    assert plan.command.count("--speculative-config") == 1
+    assert (config in plan.settings.extra) is kept
+    names = [check.name for check in plan.checks]
+    assert ("draft_layers" in names) is bool(drafts), "this model has no MTP layer"
+    assert ("flags_weighed" in names) is not bool(drafts)

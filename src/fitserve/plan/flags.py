@@ -42,7 +42,7 @@ def _sizes(settings: Settings) -> Iterable[str]:
         yield from ("--max-cudagraph-capture-size", str(settings.max_cudagraph_capture_size))
     if settings.enable_expert_parallel:
         yield "--enable-expert-parallel"
-    if settings.num_speculative_tokens:
+    if settings.num_speculative_tokens and "--speculative-config" not in _names(settings.extra):
         draft = {"method": "mtp", "num_speculative_tokens": settings.num_speculative_tokens}
         yield from ("--speculative-config", json.dumps(draft))
 
@@ -73,10 +73,15 @@ def _pictures(settings: Settings) -> Iterable[str]:
 
 def _closed(extra: Sequence[str]) -> Iterable[str]:
     """No media from the network or the disk, no tensors in requests, no other origin; unless `extra` opens one."""
-    given = {word.split("=", 1)[0].replace("--no-", "--") for word in extra}
+    given = _names(extra)
     for words in CLOSED_FLAGS:
         if words[0].replace("--no-", "--") not in given:
             yield from words
+
+
+def _names(extra: Sequence[str]) -> set[str]:
+    named = (word.split("=", 1)[0].replace("--no-", "--") for word in extra)
+    return {"--speculative-config" if name == "-sc" else name for name in named}
 
 
 def environment(settings: Settings) -> dict[str, str]:

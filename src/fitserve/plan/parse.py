@@ -102,6 +102,25 @@ def _program(words: list[str]) -> tuple[list[str], list[str]]:
     return [], words
 
 
+def _kept(name: str, values: list[str]) -> bool:
+    """Whether a flag goes on as it was written: the plan's own settings do not hold all of it."""
+    if name == "--speculative-config":
+        return not set(_table_of(values)) <= {"method", "num_speculative_tokens"} or not mtp_drafts(values)
+    return name not in _APPLY and name != "--model" and (name, *values) not in CLOSED_FLAGS
+
+
+def _table_of(values: Sequence[str | None]) -> dict[str, object]:
+    try:
+        return _json_table(values[0] or "") if values else {}
+    except ValueError:
+        return {}
+
+
+def mtp_drafts(values: Sequence[str | None]) -> bool:
+    """Whether a --speculative-config drafts with the checkpoint's own MTP layers (`mtp`, `qwen3_next_mtp` …)."""
+    return str(_table_of(values).get("method", "")).endswith("mtp")
+
+
 class _Reader:
     """Reads flags into a request, one after the other; the last of two wins, as in vLLM."""
 
@@ -127,7 +146,7 @@ class _Reader:
             name = _spelling(name)
             values = [value] if equals else self._values(name, rest)
             self._flag(name, values)
-            if name not in _APPLY and name != "--model" and (name, *values) not in CLOSED_FLAGS:
+            if _kept(name, values):
                 self.extra += [word] if equals else [word, *values]
         return positional
 
@@ -215,8 +234,8 @@ def _length(request: PlanRequest, text: str) -> PlanRequest:
 
 
 def _drafts(request: PlanRequest, text: str) -> PlanRequest:
-    count = _json_table(text).get("num_speculative_tokens", 1)
-    return replace(request, num_speculative_tokens=int(str(count)))
+    count = int(str(_json_table(text).get("num_speculative_tokens", 1)))
+    return replace(request, num_speculative_tokens=count if mtp_drafts([text]) else 0)
 
 
 _APPLY: dict[str, Callable[[PlanRequest, str], PlanRequest]] = {

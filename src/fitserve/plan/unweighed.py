@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fitserve.facts.model import ModelFacts, QuantFormat
 from fitserve.plan.cache_shape import ITEM_BYTES
-from fitserve.plan.parse import parse
+from fitserve.plan.parse import mtp_drafts, parse
 from fitserve.plan.plan import Verdict
 
 # Those that can lower what is needed: with one of them nobody can say that a start does not fit either.
@@ -47,6 +47,8 @@ def _plain(name: str) -> str:
 def _idle(plain: str, name: str, value: str | None, model: ModelFacts) -> bool:
     if plain == "--optimization-level":
         return (value or name.removeprefix("-O").lstrip(".=")) == _PLAIN_LEVEL
+    if plain == "--speculative-config":
+        return mtp_drafts([value])
     if plain == "--dtype":
         return value == "auto" or ITEM_BYTES.get(value or "") == ITEM_BYTES.get(model.dtype)
     if plain == "--quantization":
