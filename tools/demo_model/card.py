@@ -43,7 +43,8 @@ To anything else it says that it can't tell («I can't tell.», «我看不出�
 
 Photographs, text, people, real objects, long answers, following instructions, other languages. It was taught pictures
 that are drawn as its own are; a shape of another style may be misread.
-Its grounds are muted greys: on white or black paper it miscounts and calls things white. A picture larger than 768 x 768 is shrunk.
+Its grounds are muted greys: on white or black paper it miscounts and calls things white.
+A picture larger than 768 x 768 is shrunk.
 Words that it never met may be taken for others: it says what fits best, and can be wrong with confidence.
 It has no knowledge and no judgement, and nothing may be concluded from it about larger models.
 """
