@@ -10,7 +10,7 @@ from plan_models import cpu_engine, gpu_engine, host, lead, tiny
 from fitserve.facts.gpu import Gpu, GpuProcess
 from fitserve.facts.model import Experts, ModelFacts, QuantFormat, Quantization
 from fitserve.plan.make import make_plan
-from fitserve.plan.plan import CheckState, Plan
+from fitserve.plan.plan import CheckState, Plan, Verdict
 from fitserve.plan.request import PlanRequest
 from fitserve.units import GIB, MIB
 
@@ -47,6 +47,12 @@ def test_a_healthy_plan_has_nothing_to_say() -> None:
 )
 def test_flags(extra: tuple[str, ...], name: str, state: CheckState) -> None:
     assert states(on_cards(packed(), extra=extra)) == {name: state}
+
+
+def test_an_unquantized_checkpoint_may_be_quantized_while_loading() -> None:
+    plan = on_cards(lead(), extra=("--quantization", "fp8"))
+    assert states(plan) == {"flags_weighed": CheckState.UNKNOWN}
+    assert plan.verdict is not Verdict.FITS
 
 
 def test_the_right_quantization_is_taken() -> None:
