@@ -251,3 +251,11 @@ def test_what_others_hold_is_not_left_over(gpus: str, share: float, cache: int |
     reserve = next(row for row in plan.ledger if row.item == "reserve")
     assert reserve.expected is not None
     assert reserve.expected <= (busy[0].free_bytes or 0) - used + 1
+
+
+def test_one_card_that_holds_all_is_better_than_two_that_give_things_up() -> None:
+    plan = planned("1x16GiB,1xH200")
+    assert plan.verdict is Verdict.FITS
+    assert (plan.settings.tensor_parallel_size, plan.settings.kv_cache_dtype) == (1, "auto")
+    assert plan.settings.mm_processor_kwargs == {}
+    assert plan.env["CUDA_VISIBLE_DEVICES"] == "1"

@@ -29,9 +29,11 @@ class Descent:
     given_up: tuple[str, ...]
 
     @property
-    def order(self) -> tuple[int, bool]:
-        """Smaller is better: the verdict, then graphs before eager."""
-        return _ORDER.index(self.weighed.judgement.verdict), self.weighed.settings.enforce_eager
+    def order(self) -> tuple[int, int, bool]:
+        """Smaller is better: the verdict, then how much was given up for it, then graphs before eager."""
+        verdict = self.weighed.judgement.verdict
+        lost = 0 if verdict is Verdict.DOES_NOT_FIT else len(self.given_up)
+        return _ORDER.index(verdict), lost, self.weighed.settings.enforce_eager
 
 
 @dataclass(frozen=True)
