@@ -4,6 +4,19 @@
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 fail() { printf '\nError: %s\nNext:  %s\n' "$1" "$2" >&2; exit "${3:-1}"; }
 
+pip_pid='' pip_log=''
+stopped() { # Ctrl-C is a wish, not a fault
+    trap - INT
+    if [ -n "$pip_pid" ]; then kill "$pip_pid" 2>/dev/null || true; wait "$pip_pid" 2>/dev/null || true; fi
+    case "${FITSERVE_LANG:-${LC_ALL:-${LC_MESSAGES:-${LANG:-}}}}" in
+        zh*) printf '\n已按你的要求停下。再运行一次即可，会从停下的地方继续。\n' >&2 ;;
+        *) printf '\nStopped by you. Run it again: it goes on where it was.\n' >&2 ;;
+    esac
+    exit 130
+}
+trap stopped INT
+trap 'rm -f "$pip_log"' EXIT
+
 find_python() {
     local candidate
     for candidate in python3 python3.14 python3.13 python3.12 python3.11 /usr/bin/python3; do
@@ -25,6 +38,34 @@ install_packages() { # Debian packages that are missing, where we may
     rm -f /tmp/fitserve-apt.$$
 }
 
+pip_install() { # pip_install COUNT ARGUMENTS…: how far it is, every ten seconds; pip's own lines where it fails
+    local count="$1" started=$SECONDS told=0
+    shift
+    [ -n "$pip_log" ] || pip_log=$(mktemp)
+    : >"$pip_log"
+    .venv/bin/python -m pip install --progress-bar off --disable-pip-version-check "$@" >"$pip_log" 2>&1 &
+    pip_pid=$!
+    while kill -0 "$pip_pid" 2>/dev/null; do
+        sleep 1
+        if [ "$count" -gt 0 ] && [ $((SECONDS - started - told)) -ge 10 ]; then
+            told=$((SECONDS - started))
+            say "    $told s, $(pip_progress "$count")"
+        fi
+    done
+    if wait "$pip_pid"; then pip_pid=''; return; fi
+    pip_pid=''
+    grep -v '^WARNING: Location' "$pip_log" | tail -8 >&2
+    return 1
+}
+
+pip_progress() {
+    if grep -q '^Installing collected' "$pip_log"; then
+        echo "unpacking $1 packages"
+    else
+        echo "$(grep -c '^Collecting ' "$pip_log" || true) of $1 packages fetched"
+    fi
+}
+
 make_environment() {
     local lock="locks/$1.txt" python stamp wanted
     wanted="$(sha256sum "$lock" pyproject.toml | sha256sum | cut -c1-16) $1"
@@ -38,9 +79,9 @@ make_environment() {
     "$python" -c 'import ensurepip' 2>/dev/null || install_packages python3-venv
     [ -x .venv/bin/python ] && .venv/bin/python -c 'import pip' 2>/dev/null || "$python" -m venv --clear .venv
     rm -f "$stamp"
-    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$lock" 2> >(grep -v '^WARNING: Location' >&2) ||
-        fail "pip could not install the locked packages (its own lines are above)" "check the network, then run this again" 7
-    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 2> >(grep -v '^WARNING: Location' >&2) ||
+    pip_install "$(grep -c == "$lock")" --require-hashes -r "$lock" ||
+        fail "pip could not install the locked packages" "check the network, then run this again" 7
+    pip_install 0 --no-deps --no-build-isolation -e . ||
         fail "pip could not install fitserve itself" "run this again; it is safe to repeat"
     echo "$wanted" >"$stamp"
     say "environment ready: $(du -sh .venv | cut -f1)"
