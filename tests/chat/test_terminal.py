@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ from tests.browser.stub import Seen, stub_endpoint
 
 from fitserve.cli.app import app
 from fitserve.cli.failure import told
+from fitserve.run.deployment import Deployment
+from fitserve.run.live import Live, State, live_paths, write_live
+from fitserve.run.processes import look_up
+from fitserve.run.registry import save
 from fitserve.text import choose_language
 
 Stub = tuple[str, Seen]
@@ -144,6 +149,36 @@ def test_failures_have_a_sentence_and_a_code(args: list[str], code: int, words: 
     assert done.returncode == code
     assert words in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
+
+
+def _deployed(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    save(Deployment("shop", "/m", "shop", host, int(port), ("python",), {}, "vllm 1"))
+
+
+def test_a_stopped_deployments_port_is_not_asked(
+    stub: Stub, chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _deployed(stub[0], tmp_path, monkeypatch)
+    done = chat("shop", "hello")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "shop is stopped" in done.stderr
+    assert "fitserve up shop" in done.stderr
+    assert not stub[1].requests
+
+
+def test_a_stranger_on_the_port_of_one_that_answers_is_not_asked(
+    stub: Stub, chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _deployed(stub[0], tmp_path, monkeypatch)
+    me = look_up(os.getpid())
+    assert me
+    write_live(Live("shop", State.ANSWERING, updated=1.0, runner=me.identity), live_paths("shop"))
+    done = chat("shop", "hello")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Another server listens" in done.stderr
+    assert not stub[1].requests
 
 
 def test_chinese(stub: Stub, red: Path, chat: Chat) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fitserve.cli.target import DEMO, find_target
+from fitserve.cli.target import DEMO, answering_target
 from fitserve.errors import SettingsError
 from fitserve.text import tr
 
@@ -48,7 +48,7 @@ def command(
 
     if backend_url and target and not question:
         target, question = "", target
-    found = find_target(target, backend_url, model)
+    found = answering_target(target, backend_url, model)
     if example:
         from fitserve.cli.chat_example import ask_example
 

@@ -40,9 +40,45 @@ def find_target(target: str, backend_url: str, model: str = "") -> Target:
     return Target(endpoint, deployment.name, deployment.demo, deployment.page_port)
 
 
+def answering_target(target: str, backend_url: str, model: str = "") -> Target:
+    """As `find_target`; a deployment is one that answers, on a port that it has for itself. Raises OperationFailed.
+
+    Its port may long be somebody else's: neither a question nor the key may go there.
+    """
+    found = find_target(target, backend_url, model)
+    if not backend_url and not _is_address(target):
+        _refuse_silent(found.name)
+    return found
+
+
+def _refuse_silent(name: str) -> None:
+    from fitserve.cli.up_wait import evidence_text, reason_text
+    from fitserve.errors import OperationFailed
+    from fitserve.run import ports
+    from fitserve.run.deployment import deployment_dir
+    from fitserve.run.live import State
+    from fitserve.run.sweep import engine_members
+    from fitserve.run.view import look
+
+    view = look(name)
+    if view is None or view.live is None or view.state is not State.ANSWERING:
+        live = view.live if view else None
+        state = view.state if view else State.STOPPED
+        evidence = (evidence_text(live) or (reason_text(live) if live.reason else "")) if live else ""
+        hint = f"fitserve doctor {name}" if state is State.HUNG else f"fitserve up {name}"
+        message = tr("chat.not_answering", name=name, state=tr(f"run.state_{state}"))
+        raise OperationFailed(message, code="not_answering", evidence=evidence, hint=hint)
+    live, host, port = view.live, view.deployment.host, view.deployment.port
+    members = engine_members(str(deployment_dir(name)), live.engine, live.members)
+    if ports.listens_alone(host, port, [member.pid for member in members]) is False:
+        evidence = ports.holder(port, [member.pid for member in members])
+        message = tr("chat.port_foreign", name=name, port=port)
+        raise OperationFailed(message, code="port_foreign", evidence=evidence, hint=f"fitserve restart {name}")
+
+
 def _deployment(name: str) -> Deployment:
     """By name; without one, the only one there is."""
-    from fitserve.errors import NotFound
+    from fitserve.errors import NotFound, OperationFailed
     from fitserve.run.registry import load, names
 
     if not name:
@@ -50,7 +86,10 @@ def _deployment(name: str) -> Deployment:
         if len(known) != 1:
             raise NotFound(tr("chat.no_target"), evidence=", ".join(known), hint=tr("chat.no_target_next"))
         name = known[0]
-    deployment = load(name)
+    try:
+        deployment = load(name)
+    except ValueError as error:
+        raise OperationFailed(tr("run.broken_file"), evidence=str(error), hint="fitserve up MODEL") from error
     if deployment is None:
         raise NotFound(tr("chat.no_deployment", name=name), hint=tr("chat.no_deployment_next"))
     return deployment
