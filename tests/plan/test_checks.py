@@ -91,7 +91,7 @@ def test_other_processes_on_a_card_are_named() -> None:
 
 def test_old_cards_and_drivers() -> None:
     turing = replace(CARD, compute_capability=(7, 5), driver="550.54")
-    found = states(on_cards(packed(), turing))
+    found = states(on_cards(packed(), turing, extra=("--dtype", "auto")))
     assert found["dtype_supported"] is CheckState.FAIL
     assert found["driver_new_enough"] is CheckState.WARN
     assert "dtype_supported" not in states(on_cards(packed(), turing, extra=("--dtype", "half")))
@@ -120,3 +120,29 @@ def test_quantized_experts_on_a_processor() -> None:
 
 def test_a_length_above_the_models() -> None:
     assert states(on_cards(packed(), max_model_len=300_000))["length_within_model"] is CheckState.FAIL
+
+
+def test_old_cards_get_the_dtype_that_they_have() -> None:
+    turing = replace(CARD, compute_capability=(7, 5))
+    plan = on_cards(packed(), turing)
+    assert plan.command[-2:] == ("--dtype", "half")
+    assert "dtype_supported" not in states(plan)
+    assert "dtype_supported" in states(on_cards(packed(), turing, extra=("--dtype", "bfloat16")))
+
+
+def test_the_articles_preset_takes_as_many_cards_as_divide_the_model() -> None:
+    plan = on_cards(packed(), *(replace(CARD, index=index) for index in range(3)), preset="articles")
+    assert plan.settings.tensor_parallel_size == 2
+    assert "tensor_parallel_divides" not in states(plan)
+
+
+@pytest.mark.parametrize(("asked", "caching"), [(None, False), (True, True)])
+def test_a_step_that_was_asked_is_kept(asked: bool | None, caching: bool) -> None:
+    """0.17 wants a whole block a step with prefix caching: what was not asked gives way."""
+    for dtype in (None, "fp8"):
+        plan = on_cards(
+            packed(), version="0.17.1", max_num_batched_tokens=512, enable_prefix_caching=asked, kv_cache_dtype=dtype
+        )
+        assert plan.settings.max_num_batched_tokens == 512
+        assert plan.settings.enable_prefix_caching is caching
+        assert ("block_within_step" in states(plan)) is caching

@@ -53,7 +53,10 @@ def own_figures() -> tuple[Path, ...]:
     from fitserve.paths import state_dir
     from fitserve.plan.learn import learned_files
 
-    return learned_files(state_dir() / "calibration")
+    try:
+        return learned_files(state_dir() / "calibration")
+    except OSError:  # a folder that can't be used holds nothing learned; a plan needs no more of it
+        return ()
 
 
 def no_card_note(gpus: str) -> str:

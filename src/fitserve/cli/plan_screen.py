@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fitserve.chat.clean import strip_control
+from fitserve.plan.make import failures
 from fitserve.plan.plan import CheckState, LedgerRow, Plan, Verdict
 from fitserve.text import tr
 from fitserve.units import format_gib
@@ -35,7 +36,9 @@ def show_plan(plan: Plan, console: Console | None = None) -> None:
 def _headline(plan: Plan) -> Text:
     settings = plan.settings
     text = Text()
-    text.append(tr(f"plan.verdict_{plan.verdict.value}"), style=f"bold {_COLOUR[plan.verdict]}")
+    fails = plan.fits and failures(plan.checks)
+    said = tr("plan.verdict_fails" if fails else f"plan.verdict_{plan.verdict.value}")
+    text.append(said, style=f"bold {'red' if fails else _COLOUR[plan.verdict]}")
     text.append("  " + strip_control(plan.model.name), style="bold")
     text.append(f"  {plan.engine.name} {plan.engine.version}\n", style="dim")
     mode = tr("plan.mode_eager" if settings.enforce_eager else "plan.mode_graphs")

@@ -7,11 +7,13 @@ from dataclasses import replace
 from fitserve.plan.cpu import DEFAULT_LENGTH, Draft, picture_limits
 from fitserve.plan.given import Given
 from fitserve.plan.gpu import Scale, Weighed
-from fitserve.plan.ladder import at_least_a_block
+from fitserve.plan.ladder import block_changes
+from fitserve.plan.parse import parse
 from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.search import choose, nearest, rank_counts, ranks_said
 from fitserve.plan.settings import Settings
-from fitserve.plan.visible import visible_env
+from fitserve.plan.sharding import crossing_groups, undivided
+from fitserve.plan.visible import capability, visible_env
 from fitserve.text import tr
 from fitserve.units import GIB, format_gib
 
@@ -25,11 +27,15 @@ def draft_gpu(given: Given) -> Draft:
     scale = Scale(given)
     asked = given.request.tensor_parallel_size
     articles = given.request.preset == "articles"
-    counts = [asked] if asked else [len(scale.cards)] if articles else rank_counts(scale)
+    counts = [asked] if asked else [_largest(scale)] if articles else rank_counts(scale)
     starts = [first_settings(scale, ranks) for ranks in counts]
     choice = choose(scale, starts)
     weighed = choice.descent.weighed
-    reasons = [*_said(given, weighed), *ranks_said(scale, weighed.settings.tensor_parallel_size)]
+    reasons = [
+        *_said(given, weighed),
+        *_own_choices(given, weighed.settings),
+        *ranks_said(scale, weighed.settings.tensor_parallel_size),
+    ]
     if seen := visible_env(given.gpus or (), weighed.cards):
         reasons.append(tr("plan.cards_chosen", cards=seen["CUDA_VISIBLE_DEVICES"]))
     reasons += choice.descent.given_up
@@ -71,13 +77,40 @@ def first_settings(scale: Scale, ranks: int) -> Settings:
         num_speculative_tokens=request.num_speculative_tokens,
         cpu_offload_gb=request.cpu_offload_gb,
         served_model_name=request.served_model_name or model.name,
-        extra=request.extra,
+        extra=(*request.extra, *_half(scale, ranks)),
     )
     if settings.gpu_memory_utilization is None:
         settings = replace(settings, gpu_memory_utilization=scale.utilization(settings))
-    if request.max_num_batched_tokens is None:
-        settings = replace(settings, max_num_batched_tokens=at_least_a_block(scale, settings))
-    return settings
+    return replace(settings, **(block_changes(scale, settings) or {}))  # type: ignore[arg-type]  # names of fields
+
+
+def _half(scale: Scale, ranks: int) -> tuple[str, ...]:
+    """Cards before 8.0 have no bfloat16: the other 16-bit dtype, unless one was asked."""
+    have = capability(scale.cards[:ranks])
+    asked = parse(scale.given.request.extra).flags
+    if have is None or have >= (8, 0) or "--dtype" in asked or scale.given.model.dtype != "bfloat16":
+        return ()
+    return ("--dtype", "half")
+
+
+def _largest(scale: Scale) -> int:
+    """All cards, or as many as divide the model."""
+    model, whole = scale.given.model, scale.given.request.enable_expert_parallel
+    counts = range(len(scale.cards), 1, -1)
+    divides = (n for n in counts if not list(undivided(model, n)) and (whole or not crossing_groups(model, n)))
+    return next(divides, 1)
+
+
+def _own_choices(given: Given, settings: Settings) -> list[str]:
+    """What was decided so that the start does not fail."""
+    request, cards, said = given.request, len(given.gpus or ()), []
+    if request.preset == "articles" and not request.tensor_parallel_size and settings.tensor_parallel_size < cards:
+        said.append(tr("plan.articles_fewer", ranks=settings.tensor_parallel_size, cards=cards))
+    if len(settings.extra) > len(request.extra):
+        said.append(tr("plan.half_chosen"))
+    if request.enable_prefix_caching is None and not settings.enable_prefix_caching:
+        said.append(tr("plan.caching_off", step=settings.max_num_batched_tokens))
+    return said
 
 
 def _said(given: Given, weighed: Weighed) -> list[str]:

@@ -12,6 +12,7 @@ from fitserve.plan.given import Given
 from fitserve.plan.gpu_rows import RankLedger, Weights
 from fitserve.plan.judge import Judgement, judge
 from fitserve.plan.settings import Settings
+from fitserve.plan.visible import roomiest
 from fitserve.units import GIB, MIB
 
 _MARGIN = 100 * MIB  # left beside the context when the utilization is chosen
@@ -40,7 +41,7 @@ class Scale:
 
     def __init__(self, given: Given) -> None:
         self.given = given
-        self.cards = tuple(sorted(given.gpus or (), key=_room, reverse=True))
+        self.cards = roomiest(given.gpus or ())
         self._weights = Weights(given.model)
 
     def figures(self, card: Gpu) -> Calibration:
@@ -75,10 +76,6 @@ class Scale:
         )
         rooms = ((rank.free - rank.context.high - _MARGIN) / rank.card.total_bytes for rank in ranks)
         return math.floor(min(rooms, default=1.0) * 100) / 100
-
-
-def _room(card: Gpu) -> int:
-    return card.total_bytes if card.free_bytes is None else card.free_bytes
 
 
 def _different(cards: tuple[Gpu, ...]) -> list[Gpu]:

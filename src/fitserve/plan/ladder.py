@@ -98,8 +98,9 @@ def smaller_cache(scale: Scale, weighed: Weighed) -> Iterator[Step]:
     """Attention pages halve; recurrent states do not."""
     capability = weighed.rank.card.compute_capability
     if weighed.settings.kv_cache_dtype == "auto" and (capability is None or capability >= (8, 0)):
-        step = at_least_a_block(scale, replace(weighed.settings, kv_cache_dtype="fp8"))
-        yield Step({"kv_cache_dtype": "fp8", "max_num_batched_tokens": step}, tr("plan.gave_fp8"))
+        changes = block_changes(scale, replace(weighed.settings, kv_cache_dtype="fp8"))
+        if changes is not None:
+            yield Step({"kv_cache_dtype": "fp8", **changes}, tr("plan.gave_fp8"))
 
 
 def shorter(scale: Scale, weighed: Weighed) -> Iterator[Step]:
@@ -133,6 +134,16 @@ def eager(_: Scale, weighed: Weighed) -> Iterator[Step]:
     """No graphs, no compiling: the last resort."""
     if not weighed.settings.enforce_eager:
         yield Step({"enforce_eager": True, "max_cudagraph_capture_size": None}, tr("plan.gave_eager"))
+
+
+def block_changes(scale: Scale, settings: Settings) -> dict[str, object] | None:
+    """What lets a step hold a whole block: a longer step, else no prefix caching; None where both were asked."""
+    request, whole = scale.given.request, at_least_a_block(scale, settings)
+    if whole == settings.max_num_batched_tokens:
+        return {}
+    if request.max_num_batched_tokens is None:
+        return {"max_num_batched_tokens": whole}
+    return {"enable_prefix_caching": False} if request.enable_prefix_caching is None else None
 
 
 def at_least_a_block(scale: Scale, settings: Settings) -> int:

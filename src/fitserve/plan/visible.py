@@ -7,6 +7,20 @@ from collections.abc import Sequence
 from fitserve.facts.gpu import Gpu
 
 
+def roomiest(cards: Sequence[Gpu]) -> tuple[Gpu, ...]:
+    """The cards in the order in which the plan takes them: the most free memory first."""
+    return tuple(sorted(cards, key=_room, reverse=True))
+
+
+def _room(card: Gpu) -> int:
+    return card.total_bytes if card.free_bytes is None else card.free_bytes
+
+
+def capability(cards: Sequence[Gpu]) -> tuple[int, int] | None:
+    """The lowest compute capability, None where none is known."""
+    return min((card.compute_capability for card in cards if card.compute_capability), default=None)
+
+
 def visible_env(cards: Sequence[Gpu], chosen: Sequence[Gpu]) -> dict[str, str]:
     """CUDA_VISIBLE_DEVICES, where vLLM left alone would take other cards than the chosen ones.
 

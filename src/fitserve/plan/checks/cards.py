@@ -11,6 +11,7 @@ from fitserve.plan.parse import parse
 from fitserve.plan.plan import Check, CheckState, KvPlan
 from fitserve.plan.settings import Settings
 from fitserve.plan.unweighed import stages_and_replicas
+from fitserve.plan.visible import capability, roomiest
 from fitserve.text import tr
 from fitserve.units import GIB, format_gib
 
@@ -33,8 +34,9 @@ def check(given: Given, settings: Settings, kv: KvPlan | None) -> Iterator[Check
         yield Check(EQUAL, CheckState.WARN, tr("plan.check_cards_unequal"))
     if any(card.mig or card.unified for card in cards):
         yield Check(SHARED, CheckState.WARN, tr("plan.check_cards_shared"))
-    yield from _dtype(given, settings, cards)
-    yield from _kernels(given, cards)
+    taken = roomiest(cards)[: settings.tensor_parallel_size]
+    yield from _dtype(given, settings, taken)
+    yield from _kernels(given, taken)
     yield from _driver(given, cards)
 
 
@@ -52,26 +54,26 @@ def _free(cards: tuple[Gpu, ...]) -> Iterator[Check]:
 
 def _dtype(given: Given, settings: Settings, cards: tuple[Gpu, ...]) -> Iterator[Check]:
     """bfloat16 needs compute capability 8.0."""
-    known = [card.compute_capability for card in cards if card.compute_capability]
+    have = capability(cards)
     asked = parse(settings.extra).flags.get("--dtype") or given.model.dtype
-    if asked not in ("bfloat16", "auto") or not known:
+    if asked not in ("bfloat16", "auto") or have is None:
         return
-    state = CheckState.OK if min(known) >= (8, 0) else CheckState.FAIL
+    state = CheckState.OK if have >= (8, 0) else CheckState.FAIL
     key = "plan.check_bfloat16_taken" if state is CheckState.OK else "plan.check_bfloat16_refused"
-    yield Check(DTYPE, state, tr(key, capability=f"{min(known)[0]}.{min(known)[1]}"))
+    yield Check(DTYPE, state, tr(key, capability=f"{have[0]}.{have[1]}"))
 
 
 def _kernels(given: Given, cards: tuple[Gpu, ...]) -> Iterator[Check]:
     """4-bit weights need 7.5; FP8 and NVFP4 run on older cards through Marlin, weights only."""
-    known = [card.compute_capability for card in cards if card.compute_capability]
+    lowest = capability(cards)
     needs = {
         QuantFormat.FP8: (8, 9), QuantFormat.NVFP4: (10, 0), QuantFormat.COMPRESSED_TENSORS: (7, 5),
         QuantFormat.AWQ: (7, 5), QuantFormat.GPTQ: (7, 5), QuantFormat.AUTOROUND: (7, 5),
     }.get(given.model.quantization.format)  # fmt: skip
-    if needs is None or not known or min(known) >= needs:
+    if needs is None or lowest is None or lowest >= needs:
         return
-    have, want = (f"{pair[0]}.{pair[1]}" for pair in (min(known), needs))
-    weights_only = given.model.quantization.format in (QuantFormat.FP8, QuantFormat.NVFP4) and min(known) >= (7, 5)
+    have, want = (f"{pair[0]}.{pair[1]}" for pair in (lowest, needs))
+    weights_only = given.model.quantization.format in (QuantFormat.FP8, QuantFormat.NVFP4) and lowest >= (7, 5)
     state = CheckState.WARN if weights_only else CheckState.FAIL
     key = "plan.check_kernels_marlin" if weights_only else "plan.check_kernels_missing"
     yield Check(KERNELS, state, tr(key, have=have, want=want, format=given.model.quantization.format))
