@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fitserve.clock import Clock, SystemClock
-from fitserve.errors import OperationFailed
+from fitserve.errors import FitserveError, OperationFailed
 from fitserve.paths import state_dir
 from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.live import Live, Reason, State, forget_live, live_paths, read_live, write_live
@@ -37,6 +37,8 @@ class Control:
                 yield
         except Locked:
             raise OperationFailed(tr("run.busy", name=name), hint="fitserve status") from None
+        except FitserveError:
+            raise
         except OSError as error:
             evidence = f"{error.filename or deployment_dir(name)}: {error.strerror}"
             raise OperationFailed(tr("run.state_unwritable"), code="state_unwritable", evidence=evidence) from error
