@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -74,3 +76,40 @@ def test_a_bug_is_told_without_a_traceback(capsys) -> None:
     printed = capsys.readouterr().err
     assert "nobody thought of this" in printed
     assert "Traceback" not in printed
+
+
+def test_an_ascii_locale_gets_question_marks_and_an_answer() -> None:
+    """click writes UTF-8 all the same; rich and print would raise."""
+    code = "from fitserve.cli.app import _speak_anyway; _speak_anyway(); print('«红» 1')"
+    env = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout == "??? 1\n"
+
+
+def test_an_answer_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    env = os.environ | {"XDG_STATE_HOME": str(tmp_path)}
+    for words in (["status", "--json"], ["plam", "--json"]):
+        with Path("/dev/full").open("w") as full:
+            argv = [sys.executable, "-m", "fitserve", "--lang", "en", *words]
+            done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, env=env, check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith("Error: The answer could not be written.")
+        assert "Traceback" not in done.stderr
+        assert "Exception" not in done.stderr
+
+
+def test_a_reader_that_went_away_is_no_failure_to_tell(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    argv = [sys.executable, "-m", "fitserve", "status"]
+    env = os.environ | {"XDG_STATE_HOME": str(tmp_path)}
+    done = subprocess.run(argv, stdout=write, stderr=subprocess.PIPE, text=True, env=env, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_json_behind_two_dashes_is_the_engines(capsys) -> None:
+    assert told(app, ["plam", "--", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "plam" in printed.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import sys
 from typing import NoReturn
 
@@ -84,4 +85,12 @@ def main() -> NoReturn:
     """Run the command line and exit with the code that the design's table gives."""
     from fitserve.cli.failure import told
 
+    _speak_anyway()
     sys.exit(told(app))
+
+
+def _speak_anyway() -> None:
+    """Under a locale that is not UTF-8, a character that it lacks becomes a question mark, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower().replace("-", "") != "utf8":
+            stream.reconfigure(errors="replace")
