@@ -40,6 +40,11 @@ def tr(key: str, language: str | None = None, /, **values: object) -> str:
     return sentence.format(**values) if values else sentence
 
 
+def sentences(language: str, area: str) -> dict[str, str]:
+    """Every sentence of an area by its name."""
+    return dict(_area(language, area))
+
+
 @cache
 def _area(language: str, area: str) -> dict[str, str]:
     path = Path(__file__).parent / language / f"{area}.toml"
