@@ -259,3 +259,22 @@ def test_one_card_that_holds_all_is_better_than_two_that_give_things_up() -> Non
     assert (plan.settings.tensor_parallel_size, plan.settings.kv_cache_dtype) == (1, "auto")
     assert plan.settings.mm_processor_kwargs == {}
     assert plan.env["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+@pytest.mark.parametrize(("name", "more"), [("qwen3.5-27b-fp8", 0.35), ("qwen3.5-35b-a3b-fp8", 0.49)])
+def test_fp8_blocks_take_more_where_marlin_serves_them(name: str, more: float) -> None:
+    """Before 8.9 each block's scale is kept for each column: K*N/64 bytes more, 127/128 of that over the checkpoint."""
+    model, one = read_known(name), Settings(1, False, 4096, 64, 2048, True)
+    weights = Weights(model)
+    native, marlin = (weights.of(one, cards(kind)[0]) for kind in ("1xRTX4090", "1xRTX3090"))
+    assert native == weights.of(one)
+    scales = [t for t in model.tensors if t.name.endswith("weight_scale_inv") and not t.name.startswith("mtp")]
+    assert marlin - native == 127 * sum(tensor.size_bytes for tensor in scales)
+    assert round((marlin - native) / GIB, 2) == more
+
+
+def test_of_unequal_free_cards_the_fullest_is_weighed() -> None:
+    first, second = cards("2xRTX3090")
+    busy = (replace(first, free_bytes=23 * GIB), replace(second, free_bytes=18 * GIB))
+    plan = planned(busy, tensor_parallel_size=2, kv_cache_memory_bytes=GIB)
+    assert next(row for row in plan.ledger if row.item == "reserve").note.count("5.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fitserve.facts.gpu import Gpu
 from fitserve.facts.model import QuantFormat
 from fitserve.plan.captures import captures
 from fitserve.plan.given import Given
@@ -46,15 +47,18 @@ def _weights_only(row: str, given: Given, settings: Settings) -> list[str]:
 
 
 def _weights(rank: RankLedger) -> list[str]:
-    return _weight_lines(rank.given, rank.settings)
+    return _weight_lines(rank.given, rank.settings, rank.card)
 
 
-def _weight_lines(given: Given, settings: Settings) -> list[str]:
-    parts = rank_bytes(given.model, sharding_of(given.model, settings))
+def _weight_lines(given: Given, settings: Settings, card: Gpu | None = None) -> list[str]:
+    sharding = sharding_of(given.model, settings, card)
+    parts = rank_bytes(given.model, sharding)
     lines = [tr("explain.row_weights", ranks=settings.tensor_parallel_size, total=format_gib(sum(parts.values()), 3))]
     lines += [f"  {group.value:<18} {format_gib(size, 3)}" for group, size in sorted(parts.items(), key=_by_size)]
     if given.model.quantization.format in (QuantFormat.GPTQ, QuantFormat.AUTOROUND):
         lines.append(tr("explain.row_weights_gptq"))
+    if sharding.columns_per_scale > 1:
+        lines.append(tr("explain.row_weights_marlin", columns=sharding.columns_per_scale))
     attention = given.model.attention
     if attention and settings.tensor_parallel_size > attention.kv_heads:
         copies = settings.tensor_parallel_size // attention.kv_heads

@@ -51,14 +51,14 @@ class Scale:
     def weigh(self, settings: Settings) -> Weighed:
         """The tightest of the roomiest `tensor_parallel_size` cards decides: the smallest rank sets the blocks."""
         cards = self.cards[: settings.tensor_parallel_size]
-        whole = self._weights.of(settings)
-        weights = max(min(whole, 1), whole - int(settings.cpu_offload_gb * GIB))
-        layer = self._weights.layer(settings)
-        ranks = [
-            RankLedger(self.given, settings, card, self.figures(card), weights, layer) for card in _different(cards)
-        ]
-        tightest = min(ranks, key=lambda rank: (min(rank.pool.low, rank.free - rank.budget), rank.pool.low))
+        ranks = [self._rank(settings, card) for card in _different(cards)]
+        tightest = min(ranks, key=lambda rank: (min(rank.pool.low, rank.free - rank.budget), rank.pool.low, rank.free))
         return Weighed(settings, tightest, judge(tightest), cards)
+
+    def _rank(self, settings: Settings, card: Gpu) -> RankLedger:
+        whole = self._weights.of(settings, card)
+        weights = max(min(whole, 1), whole - int(settings.cpu_offload_gb * GIB))
+        return RankLedger(self.given, settings, card, self.figures(card), weights, self._weights.layer(settings))
 
     def utilization(self, settings: Settings) -> float:
         """The version's default, less where a card is not free enough for it beside the context."""

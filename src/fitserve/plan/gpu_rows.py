@@ -31,14 +31,27 @@ from fitserve.plan.sharding import Sharding, rank_bytes
 from fitserve.text import tr
 from fitserve.units import format_gib
 
+_NATIVE_FP8, _BLOCK_COLUMNS = (8, 9), 128
 
-def sharding_of(model: ModelFacts, settings: Settings) -> Sharding:
-    """The settings that decide who holds which weights."""
+
+def columns_per_scale(model: ModelFacts, card: Gpu | None) -> int:
+    """128 where a card without FP8 kernels serves FP8 blocks through Marlin, which has a scale for each column."""
+    have = card.compute_capability if card else None
+    blocks = any(group.strategy == "block" and group.bits == 8 for group in model.quantization.groups)
+    if have is None or have >= _NATIVE_FP8 or not blocks:
+        return 1
+    size = model.quantization.raw.get("weight_block_size")
+    return size[0] if isinstance(size, list) and size and isinstance(size[0], int) else _BLOCK_COLUMNS
+
+
+def sharding_of(model: ModelFacts, settings: Settings, card: Gpu | None = None) -> Sharding:
+    """The settings, and the card's kernels, that decide who holds which weights."""
     return Sharding(
         settings.tensor_parallel_size,
         vision=sees(model, settings),
         vision_data_mode=settings.mm_encoder_tp_mode == "data",
         drafts=settings.num_speculative_tokens > 0,
+        columns_per_scale=columns_per_scale(model, card),
     )
 
 
@@ -210,9 +223,9 @@ class Weights:
         self._groups = group_weights(model)
         self._known: dict[Sharding, int] = {}
 
-    def of(self, settings: Settings) -> int:
-        """Bytes of one rank."""
-        sharding = sharding_of(self._model, settings)
+    def of(self, settings: Settings, card: Gpu | None = None) -> int:
+        """Bytes of one rank, on a card of this kind."""
+        sharding = sharding_of(self._model, settings, card)
         if sharding not in self._known:
             self._known[sharding] = sum(rank_bytes(self._model, sharding, self._groups).values())
         return self._known[sharding]

@@ -37,6 +37,7 @@ class Sharding:
     vision: bool = True
     vision_data_mode: bool = False
     drafts: bool = False  # speculative decoding loads the MTP layer
+    columns_per_scale: int = 1  # Marlin repeats an FP8 block's scale for each of its columns
 
 
 _ROW = {"o_proj", "down_proj", "out_proj", "proj", "linear_fc2", "fc2", "w2", "c_proj"}
@@ -65,7 +66,17 @@ def _group_bytes(model: ModelFacts, group: WeightGroup, sharding: Sharding) -> i
     split = split_of(model, group, sharding)
     if split is Split.DROPPED:
         return 0
-    return sum(count * tensor_bytes(model, group, tensor, split, sharding.ranks) for tensor, count in group.kinds)
+    return sum(
+        count * tensor_bytes(model, group, tensor, split, sharding.ranks) * scale_copies(tensor, sharding)
+        for tensor, count in group.kinds
+    )
+
+
+def scale_copies(tensor: Tensor, sharding: Sharding) -> int:
+    """1, and for the scales of FP8 blocks under Marlin as many as a block has columns (marlin_utils_fp8.py)."""
+    named = tensor.name.rpartition(".")[2] in ("weight_scale", "weight_scale_inv")
+    blocks = named and len(tensor.shape) > 1 and tensor.shape[-1] > 1
+    return sharding.columns_per_scale if blocks else 1
 
 
 def split_of(model: ModelFacts, group: WeightGroup, sharding: Sharding) -> Split:
