@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -15,7 +16,7 @@ from PIL import Image
 
 from fitserve.chat.images import Limits, Picture, prepare_picture, read_picture
 from fitserve.chat.said import PictureRefused
-from fitserve.errors import SettingsError
+from fitserve.errors import NotFound, SettingsError
 
 RED, BLUE = (220, 40, 40), (40, 80, 220)
 
@@ -165,13 +166,6 @@ def test_too_many_bytes_are_not_even_opened(tmp_path: Path) -> None:
         read_picture(path, Limits(max_bytes=100))
 
 
-def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
-    for path in (tmp_path / "none.png", tmp_path):
-        with pytest.raises(PictureRefused) as caught:
-            read_picture(path)
-        assert caught.value.code == "picture_unreadable"
-
-
 @given(st.integers(1, 1300), st.integers(1, 1300))
 @settings(max_examples=25, deadline=None)
 def test_sizes_stay_within_the_limit_and_keep_their_shape(width: int, height: int) -> None:
@@ -210,3 +204,17 @@ def test_damaged_files_give_a_picture_or_a_sentence(data: bytes, draw: st.DataOb
         assert refused.message
     else:
         assert picture.data_url.startswith("data:image/")
+
+
+def test_only_files_are_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    for path in (Path("/dev/zero"), tmp_path / "pipe.png", tmp_path, Path("/")):
+        with pytest.raises(PictureRefused) as refused:
+            read_picture(path)
+        assert refused.value.code == "picture_not_a_file"
+        assert (path.name or "/ is") in refused.value.message
+    with pytest.raises(NotFound) as missing:
+        read_picture(tmp_path / "none.png")
+    assert (missing.value.exit_code, missing.value.code) == (3, "picture_missing")
+    with pytest.raises(PictureRefused):
+        read_picture(Path("a\0b.png"))

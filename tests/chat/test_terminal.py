@@ -141,7 +141,7 @@ def test_a_failed_question_does_not_poison_the_next(stub: Stub, chat: Chat) -> N
         ([], 3, "Ask whom?"),
         (["ftp://x", "hi"], 2, "not the address"),
         (["http://127.0.0.1:9", "--json"], 2, "--json answers one question"),
-        (["http://127.0.0.1:9", "hi", "--image", "none.png"], 2, "none.png can't be read"),
+        (["http://127.0.0.1:9", "hi", "--image", "none.png"], 3, "no file none.png"),
     ],
 )
 def test_failures_have_a_sentence_and_a_code(args: list[str], code: int, words: str, chat: Chat) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import io
+import os
+import stat
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fitserve.chat.said import PictureRefused, Said, said
+from fitserve.chat.said import PictureMissing, PictureRefused, Said, said
 from fitserve.chat.sniff import foreign_format
 from fitserve.units import MIB, format_bytes
 
@@ -45,17 +47,31 @@ class Picture:
 
 
 def read_picture(path: Path, limits: Limits | None = None) -> Picture:
-    """Prepare a file. Raises PictureRefused."""
+    """Prepare a file. Raises PictureRefused, or PictureMissing where there is none."""
     limits = limits or Limits()
+    name = path.name or str(path)
     try:
-        size = path.stat().st_size
-        if size > limits.max_bytes:
-            raise _too_large(path.name, size, limits)
-        data = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise _refused("unreadable", path.name, evidence=f"{path}: {reason}") from error
-    return prepare_picture(data, path.name, limits)
+        data = _read(path, name, limits)
+    except FileNotFoundError as error:
+        what, next_step = said("chat.picture_missing", name=name), said("chat.picture_next")
+        raise PictureMissing(what, code="picture_missing", evidence=str(path), next_step=next_step) from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = (error.strerror if isinstance(error, OSError) else "") or str(error)
+        raise _refused("unreadable", name, evidence=f"{path}: {reason}") from error
+    return prepare_picture(data, name, limits)
+
+
+def _read(path: Path, name: str, limits: Limits) -> bytes:
+    """Never more than the limit, and never from a pipe or a device: those may have no end."""
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # opening a pipe must not wait for its writer
+    found = os.fstat(opened)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(opened)
+        raise _refused("not_a_file", name, evidence=str(path))
+    with os.fdopen(opened, "rb") as file:
+        if found.st_size > limits.max_bytes:
+            raise _too_large(name, found.st_size, limits)
+        return file.read(limits.max_bytes + 1)  # it may be growing
 
 
 def prepare_picture(data: bytes, name: str, limits: Limits | None = None) -> Picture:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fitserve.errors import FitserveError, OperationFailed, SettingsError, TimedOut
+from fitserve.errors import FitserveError, NotFound, OperationFailed, SettingsError, TimedOut
 from fitserve.text import tr
 
 
@@ -36,6 +36,10 @@ class Problem(FitserveError):
 
 class PictureRefused(Problem, SettingsError):
     """A file that is not a picture we can send."""
+
+
+class PictureMissing(Problem, NotFound):
+    """There is no such file."""
 
 
 class NoAnswer(Problem, OperationFailed):
