@@ -145,7 +145,7 @@ def test_requests(request_: str, wanted: list[tuple[str, float]]) -> None:
 def test_requests_that_are_refused(request_: str, word: str) -> None:
     with pytest.raises(FitserveError) as caught:
         parse_gpus(request_)
-    assert caught.value.exit_code == 2 and word in caught.value.message and "--gpus " in caught.value.hint
+    assert caught.value.exit_code == 2 and word in caught.value.message and "inspect gpus --" in caught.value.hint
 
 
 @given(st.text(max_size=20))

@@ -115,3 +115,30 @@ def test_a_redirect_of_the_cards_can_be_read_back(
 def test_a_mistyped_card(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("inspect", "gpus", "--gpus", "RTX3900") == 2
     assert "RTX 3090" in capsys.readouterr().err
+
+
+def test_without_a_model_the_known_ones_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("inspect") == 0
+    printed = capsys.readouterr().out
+    assert "qwen3.5-35b-a3b-awq-4bit" in printed and "22.76" in printed and "compressed-tensors, 4 bit" in printed
+    assert "fitserve inspect FOLDER" in printed
+    assert run("inspect", "--json") == 0
+    models = json.loads(capsys.readouterr().out)["models"]
+    assert {"name", "hub", "bytes", "quantization"} == set(models[0])
+
+
+def test_the_known_cards_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("inspect", "gpus", "--known") == 0
+    assert "RTX 3090" in capsys.readouterr().out
+    assert run("inspect", "gpus", "--known", "--json") == 0
+    cards = json.loads(capsys.readouterr().out)["gpus"]
+    assert {"name": "RTX 3090", "visible_bytes": 25295323136} in [
+        {key: card[key] for key in ("name", "visible_bytes")} for card in cards
+    ]
+
+
+def test_an_unknown_name_leads_to_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("inspect", "zzz") == 3
+    assert capsys.readouterr().err.rstrip().endswith(" fitserve inspect")
+    assert run("inspect", "gpus", "--gpus", "2xVoodoo") == 2
+    assert capsys.readouterr().err.rstrip().endswith(" fitserve inspect gpus --known")

@@ -9,15 +9,32 @@ import click
 
 
 @click.command()
-@click.argument("model")
+@click.argument("model", required=False)
 @click.option("--json", "as_json", is_flag=True, help="one JSON document")
 @click.option("--gpus", default="auto", help="with `gpus`: auto, 2xRTX3090, 2x24GiB, recorded:FILE")
-def command(model: str, as_json: bool, gpus: str) -> int:
+@click.option("--known", is_flag=True, help="with `gpus`: every card that --gpus takes by name")
+def command(model: str | None, as_json: bool, gpus: str, known: bool) -> int:
     """What MODEL is: layers, experts, vision, quantization, bytes by module, integrity. Or `gpus`: the cards here.
 
     MODEL is a folder, a Hugging Face or ModelScope id, a known model's name, or `demo`.
+
+    Without MODEL: the models whose facts ship with fitserve.
     """
+    if model is None or known:
+        return _known(cards=model == "gpus", as_json=as_json)
     return _gpus(gpus, as_json) if model == "gpus" else _model(model, as_json)
+
+
+def _known(*, cards: bool, as_json: bool) -> int:
+    from fitserve.cli import inspect_known
+
+    if as_json:
+        _print_json(inspect_known.cards_document() if cards else inspect_known.models_document())
+    elif cards:
+        inspect_known.show_cards()
+    else:
+        inspect_known.show_models()
+    return 0
 
 
 def _model(model: str, as_json: bool) -> int:

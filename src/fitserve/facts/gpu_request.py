@@ -17,6 +17,7 @@ from fitserve.units import format_bytes, parse_bytes
 COUNT_LIMIT = 64
 _PART = re.compile(r"\s*(?:(\d{1,4})\s*[xX×*]\s*)?(\S.*?)\s*")
 _SIZE = re.compile(r"\d+(?:\.\d+)?\s*[KMGT]i?B", re.IGNORECASE)
+_LIST = "fitserve inspect gpus --known"
 _HINT = "fitserve inspect gpus --gpus 2xRTX3090"
 
 
@@ -66,7 +67,7 @@ def _kind(name: str, index: int) -> Gpu:
     kind = find_kind(name)
     if kind is None:
         near = near_names(name)
-        hint = f"fitserve inspect gpus --gpus {near[0].replace(' ', '-')}" if near else _HINT
+        hint = f"fitserve inspect gpus --gpus {near[0].replace(' ', '-')}" if near else _LIST
         also = tr("gpus.did_you_mean", names=", ".join(near)) if near else ""
         raise SettingsError(tr("gpus.unknown_kind", name=name[:60], also=also), hint=hint)
     bandwidth = kind.bandwidth_bytes_s

@@ -124,5 +124,5 @@ def _no_model(source: str, path: Path | None) -> FitserveError:
         return NotFound(tr("facts.not_a_folder", path=printable(str(path))), hint=f"fitserve inspect {path.parent}")
     near = near_known(source)
     also = tr("facts.did_you_mean", names=", ".join(near)) if near else ""
-    hint = f"fitserve inspect {near[0] if near else 'demo'}"
+    hint = f"fitserve inspect {near[0]}" if near else "fitserve inspect"
     return NotFound(tr("facts.no_model", source=printable(source), also=also), hint=hint)
