@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -108,14 +109,28 @@ def request_from(options: Mapping[str, object], extra: tuple[str, ...] = ()) -> 
     values["mm_processor_kwargs"] = options.get("mm_processor_kwargs") or {}
     if options.get("enforce_eager"):
         values["execution"] = "eager"
-    return weigh_extra(PlanRequest(**values, extra=extra)) if extra else PlanRequest(**values)
+    return weigh_extra(_checked(PlanRequest(**values), extra))
+
+
+def _checked(request: PlanRequest, extra: tuple[str, ...]) -> PlanRequest:
+    """Raises SettingsError for a value that vLLM would refuse."""
+    from fitserve.plan.valid import flag_of, problems
+
+    if wrong := [f"{flag_of(name)}: {why}" for name, why in problems(request)]:
+        raise SettingsError(tr("plan.invalid_values"), evidence="; ".join(wrong), hint="fitserve plan --help")
+    return replace(request, extra=extra)
 
 
 def weigh_extra(request: PlanRequest) -> PlanRequest:
     """What follows `--` is weighed: flags that the plan knows become part of it, the others go to vLLM as they are."""
     from fitserve.plan.parse import parse
 
-    parsed = parse(request.extra, request)
+    if not request.extra:
+        return request
+    parsed = parse(("--model=", *request.extra), request)
+    if parsed.stray:
+        hint = "fitserve plan MODEL -- --FLAG VALUE"
+        raise SettingsError(tr("plan.stray_words"), evidence=" ".join(parsed.stray), hint=hint)
     if parsed.invalid:
         raise SettingsError(tr("plan.invalid_extra"), evidence="; ".join(parsed.invalid), hint="fitserve plan --help")
     return parsed.request

@@ -56,12 +56,12 @@ def first_settings(scale: Scale, ranks: int) -> Settings:
     articles = request.preset == "articles"
     large = all(card.total_bytes >= _LARGE_CARD for card in scale.cards)
     ceiling = model.max_positions or DEFAULT_LENGTH
-    tokens = request.max_num_batched_tokens or (8192 if large else _TOKENS[request.goal])
+    tokens = request.max_num_batched_tokens or max(8192 if large else _TOKENS[request.goal], request.max_num_seqs or 0)
     settings = Settings(
         tensor_parallel_size=ranks,
-        enforce_eager=request.execution == "eager" or articles,
+        enforce_eager=request.execution == "eager" or (articles and request.execution == "auto"),
         max_model_len=request.max_model_len or (min(DEFAULT_LENGTH, ceiling) if articles else ceiling),
-        max_num_seqs=min(request.max_num_seqs or _SEQS[request.goal], tokens),
+        max_num_seqs=request.max_num_seqs or min(_SEQS[request.goal], tokens),
         max_num_batched_tokens=tokens,
         enable_prefix_caching=request.enable_prefix_caching is not False,
         kv_cache_dtype=request.kv_cache_dtype or "auto",

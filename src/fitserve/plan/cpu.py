@@ -11,7 +11,7 @@ from fitserve.plan.kv import Layout, blocks_per_request, capacity, ceil_div, lon
 from fitserve.plan.ledger import Interval, exact, ranged, total, verdict, weights_row, worst
 from fitserve.plan.passes import rope_bytes
 from fitserve.plan.plan import Basis, KvPlan, LedgerRow, Refused, Verdict
-from fitserve.plan.settings import Settings
+from fitserve.plan.settings import Limit, Settings
 from fitserve.plan.sharding import Sharding, weight_bytes
 from fitserve.text import tr
 from fitserve.units import GIB
@@ -80,7 +80,7 @@ def choose(given: Given) -> tuple[Settings, list[str]]:
     ceiling = model.max_positions or DEFAULT_LENGTH
     settings = Settings(
         tensor_parallel_size=ranks,
-        enforce_eager=eager or articles,
+        enforce_eager=eager,
         max_model_len=request.max_model_len or (min(DEFAULT_LENGTH, ceiling) if articles else ceiling),
         max_num_seqs=request.max_num_seqs or DEFAULT_SEQS,
         max_num_batched_tokens=request.max_num_batched_tokens or DEFAULT_STEP,
@@ -101,7 +101,7 @@ def choose(given: Given) -> tuple[Settings, list[str]]:
     return _sized(given, settings, reasons)
 
 
-def picture_limits(given: Given) -> dict[str, int]:
+def picture_limits(given: Given) -> dict[str, Limit]:
     """Pictures a request may carry: four, no video; nothing for a text model."""
     if given.request.limit_mm_per_prompt is not None:
         return given.request.limit_mm_per_prompt

@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from fitserve.plan.flags import CLOSED_FLAGS
 from fitserve.plan.request import PlanRequest
+from fitserve.plan.settings import Limit
+from fitserve.plan.valid import flag_of, problems, without
 from fitserve.units import parse_count
 
 # Gone from vLLM: given today they end the start with "unrecognized arguments".
@@ -47,6 +50,7 @@ class ParsedCommand:
     invalid: tuple[str, ...] = ()  # "--max-model-len: 'x' is not a number"
     flags: dict[str, str | None] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
+    stray: tuple[str, ...] = ()  # words beside the model that belong to no flag
 
 
 @cache
@@ -74,9 +78,11 @@ def parse(argv: Sequence[str], base: PlanRequest | None = None) -> ParsedCommand
     request = replace(reader.request, extra=tuple(reader.extra))
     if "VLLM_CPU_KVCACHE_SPACE" in env and env["VLLM_CPU_KVCACHE_SPACE"].isdigit():
         request = replace(request, cpu_kv_cache_space_gib=int(env["VLLM_CPU_KVCACHE_SPACE"]))
-    return ParsedCommand(
-        model, request, tuple(reader.unknown), tuple(reader.gone), tuple(reader.invalid), reader.flags, env
-    )
+    wrong = list(problems(request))
+    invalid = (*reader.invalid, *(f"{flag_of(name)}: {why}" for name, why in wrong))
+    request = without(request, {name for name, _ in wrong})
+    stray = tuple(positional if "--model" in reader.flags else positional[1:])
+    return ParsedCommand(model, request, tuple(reader.unknown), tuple(reader.gone), invalid, reader.flags, env, stray)
 
 
 def _environment(words: list[str]) -> tuple[dict[str, str], list[str]]:
@@ -208,16 +214,11 @@ def _size(text: str) -> float:
     return size
 
 
-def _limits(text: str) -> dict[str, int]:
-    """JSON, or the old spelling `image=1,video=0`."""
+def _limits(text: str) -> dict[str, Limit]:
+    """JSON, or the old spelling `image=1,video=0`. What JSON holds is looked at in plan/valid.py."""
     if text.startswith("{"):
-        counts = {key: value.get("count") if isinstance(value, dict) else value for key, value in
-                  _json_table(text).items()}  # fmt: skip
-    else:
-        counts = {key: int(value) for key, _, value in (part.partition("=") for part in text.split(","))}
-    if not all(isinstance(count, int) for count in counts.values()):
-        raise ValueError(f"{text!r} does not give counts")
-    return {key: int(str(count)) for key, count in counts.items()}
+        return cast("dict[str, Limit]", _json_table(text))
+    return {key: int(value) for key, _, value in (part.partition("=") for part in text.split(","))}
 
 
 def _whole(name: str) -> Callable[[PlanRequest, str], PlanRequest]:

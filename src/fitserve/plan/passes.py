@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from fitserve.facts.model import LayerKind, ModelFacts, Vision
 from fitserve.plan.kv import ceil_div
-from fitserve.plan.settings import Settings
+from fitserve.plan.settings import Limit, Settings
 
 _HALF = 2  # bytes of a 16-bit value
 DEFAULT_PIXELS = 16_777_216  # Qwen's processors; where a folder says nothing
@@ -30,7 +30,12 @@ def sees(model: ModelFacts, settings: Settings) -> bool:
     if model.vision is None or settings.language_model_only:
         return False
     limits = settings.limit_mm_per_prompt
-    return not limits or any(limits.get(kind, 1) > 0 for kind in ("image", "video"))
+    return not limits or any(_count(limits.get(kind, 1)) > 0 for kind in ("image", "video"))
+
+
+def _count(limit: Limit) -> int:
+    found = limit.get("count", 1) if isinstance(limit, dict) else limit
+    return found if isinstance(found, int) else 1
 
 
 def picture_tokens(vision: Vision, settings: Settings) -> int:

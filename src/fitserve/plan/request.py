@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fitserve.plan.settings import Limit
+
 Execution = Literal["auto", "graphs", "eager"]
 Goal = Literal["latency", "throughput", "context"]
 
@@ -28,7 +30,7 @@ class PlanRequest:
     kv_cache_memory_bytes: int | None = None
     cpu_kv_cache_space_gib: int | None = None
     block_size: int | None = None
-    limit_mm_per_prompt: dict[str, int] | None = None
+    limit_mm_per_prompt: dict[str, Limit] | None = None
     mm_processor_kwargs: dict[str, object] = field(default_factory=dict)
     mm_encoder_tp_mode: str | None = None
     language_model_only: bool = False

@@ -68,6 +68,8 @@ def _extra(parsed: ParsedCommand) -> tuple[str, ...]:
 def _mistakes(parsed: ParsedCommand, given: Given, draft: Draft) -> Iterator[Check]:
     for invalid in parsed.invalid:
         yield Check(VALUES, CheckState.FAIL, invalid)
+    if parsed.stray:
+        yield Check(VALUES, CheckState.FAIL, tr("plan.stray_said", words=" ".join(parsed.stray)))
     if "--trust-remote-code" in parsed.flags and not given.model.config.get("auto_map"):
         yield Check(CODE, CheckState.WARN, tr("plan.mistake_code"))
     if parsed.flags.get("--host", "0.0.0.0") not in ("127.0.0.1", "localhost", "::1"):  # noqa: S104 - vLLM's default

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+Limit = int | dict[str, object]  # a count, or vLLM's table of a count and sizes
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -20,7 +22,7 @@ class Settings:
     kv_cache_memory_bytes: int | None = None
     cpu_kv_cache_space_gib: int | None = None  # VLLM_CPU_KVCACHE_SPACE
     block_size: int | None = None
-    limit_mm_per_prompt: dict[str, int] = field(default_factory=dict)
+    limit_mm_per_prompt: dict[str, Limit] = field(default_factory=dict)
     mm_processor_kwargs: dict[str, object] = field(default_factory=dict)
     mm_encoder_tp_mode: str = "weights"
     language_model_only: bool = False
