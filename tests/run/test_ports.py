@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 
-from fitserve.run.ports import claimed, holder, is_free, listens_alone, next_free
+from fitserve.run.ports import claimed, holder, is_free, listens_alone, next_free, why_not_here
 
 
 def test_a_taken_port_is_seen_and_its_holder_named() -> None:
@@ -81,3 +81,9 @@ def test_a_claimed_port_is_the_engines_alone() -> None:
             with claimed("127.0.0.1", port):  # taken meanwhile: no failure here, the engine will tell
                 pass
     assert is_free("127.0.0.1", port)
+
+
+def test_an_address_that_is_not_here_is_not_a_taken_port() -> None:
+    assert [why_not_here(host) for host in ("127.0.0.1", "localhost", "0.0.0.0")] == ["", "", ""]
+    for host in ("203.0.113.7", "not..a-name", "300.1.1.1.1", "a\0b", "2001:db8::1"):
+        assert why_not_here(host)

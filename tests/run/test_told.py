@@ -177,6 +177,11 @@ def test_a_deployment_comes_back_as_it_was(home: Path) -> None:
     assert (deployment_dir("one") / "deployment.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize(("host", "url"), [("::1", "http://[::1]:8000"), ("::", "http://[::1]:8000")])
+def test_an_ipv6_address_has_brackets_in_a_url(host: str, url: str) -> None:
+    assert Deployment("one", "/m", "one", host, 8000, ("python",), {}, "vllm 1").url == url
+
+
 def test_conf_files_say_what_was_meant(home: Path) -> None:
     env = {"FITSERVE_LANG": 'z"h%'}
     program = Program("one", ("/a b/python", "-m", "100%"), home, home / "x.log", env)

@@ -162,6 +162,25 @@ def test_a_port_that_was_asked_for_is_not_replaced(say: Say, model: Path, home: 
     assert nothing_runs(home)
 
 
+def test_a_pages_port_that_was_asked_for_is_named_as_such(say: Say, model: Path, home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        up = say("up", model, "--page-port", taken.getsockname()[1])
+    if importlib.util.find_spec("gradio") is not None:
+        assert up.returncode == 1
+        assert "Next: fitserve up … --page-port" in up.stderr
+        assert "starting again" not in up.stderr
+        assert nothing_runs(home)
+
+
+def test_what_cannot_be_listened_on_is_refused_at_once(say: Say, model: Path, free_port: int) -> None:
+    same = say("up", model, "--port", free_port, "--page-port", free_port)
+    assert (same.returncode, "can't both have port" in same.stderr) == (2, True)
+    nowhere = say("up", model, "--host", "203.0.113.7", "--insecure")
+    assert (nowhere.returncode, "203.0.113.7 is no address of this machine" in nowhere.stderr) == (2, True)
+
+
 def test_no_engine(say: Say, model: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FITSERVE_ENGINE_PYTHON")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

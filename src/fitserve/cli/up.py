@@ -57,7 +57,7 @@ def command(
     as_json: bool,
     **_options: Any,  # noqa: ANN401 - the plan's options, of many types, read from the context
 ) -> None:
-    from fitserve.cli.up_plan import refuse_open
+    from fitserve.cli.up_plan import refuse_open, refuse_unlistenable
     from fitserve.cli.up_result import tell
     from fitserve.cli.up_screen import screen
     from fitserve.cli.up_start import Start
@@ -68,6 +68,7 @@ def command(
     if model.startswith("-"):  # `up -- --flag`: click takes the first flag for the model
         ctx.params["passthrough"], model = (model, *ctx.params["passthrough"]), ""
     wishes = read_wishes(ctx, model, name)
+    refuse_unlistenable(wishes)
     refuse_open(wishes.host, os.environ, insecure)
     with screen(as_json) as shown:
         start = Start(wishes, Control(), shown, timeout if wait else 0.0, yes, _hidden if as_json else _shown)

@@ -129,7 +129,21 @@ def picked(engine_python: str, offer: Callable[[ToolMissing], bool]) -> EngineFa
         return pick_engine(None, None)
 
 
-def chosen_port(host: str, asked: int | None, first: int, taken: set[int], moved: str) -> tuple[int, str]:
+def refuse_unlistenable(wishes: Wishes) -> None:
+    """Refuse an address that this machine does not have, and one port for two servers. Raises SettingsError."""
+    from fitserve.run.ports import why_not_here
+
+    if why := why_not_here(wishes.host):
+        hint = f"fitserve up {wishes.name} --host 127.0.0.1"
+        raise SettingsError(tr("run.host_invalid", host=wishes.host), code="host_invalid", evidence=why, hint=hint)
+    if wishes.page and wishes.port and wishes.port == wishes.page_port:
+        hint = f"fitserve up {wishes.name} --port {wishes.port}"
+        raise SettingsError(tr("run.same_port", port=wishes.port), code="same_port", hint=hint)
+
+
+def chosen_port(
+    host: str, asked: int | None, first: int, taken: set[int], moved: str, option: str = "--port"
+) -> tuple[int, str]:
     """The port, and a notice where it is not the usual one. A port that was asked for is taken or refused."""
     from fitserve.run import ports
 
@@ -139,7 +153,7 @@ def chosen_port(host: str, asked: int | None, first: int, taken: set[int], moved
     who = ports.holder(port)
     free = ports.next_free(host, port + 1, taken)
     if asked is not None:
-        hint = f"fitserve up … --port {free}" if free else ""
+        hint = f"fitserve up … {option} {free}" if free else ""
         raise OperationFailed(tr("run.port_in_use", port=port), code="port_in_use", evidence=who, hint=hint)
     if free is None:
         raise OperationFailed(tr("run.no_port", port=port), code="port_in_use", evidence=who, hint="fitserve status")

@@ -131,7 +131,8 @@ class Start:
         if not (self.wishes.page and has_gradio()):
             return None
         taken = taken_ports() | {draft.request.port}
-        port, notice = chosen_port("127.0.0.1", self.wishes.page_port, PAGE_PORT, taken, "run.page_port_moved")
+        asked = self.wishes.page_port
+        port, notice = chosen_port("127.0.0.1", asked, PAGE_PORT, taken, "run.page_port_moved", "--page-port")
         if notice:
             self.shown.note(notice)
         return port

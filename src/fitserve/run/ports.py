@@ -44,6 +44,17 @@ def next_free(host: str, first: int, taken: Collection[int] = ()) -> int | None:
     return None
 
 
+def why_not_here(host: str) -> str:
+    """Why no server can listen on this address, whatever the port; "" where one can."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((host, 0))
+    except (OSError, ValueError, TypeError) as error:  # the last two: a name that no resolver would take
+        return (error.strerror if isinstance(error, OSError) else "") or str(error)
+    return ""
+
+
 @contextlib.contextmanager
 def claimed(host: str, port: int) -> Iterator[None]:
     """Hold the port while an engine gets ready: vLLM binds it half a minute after it was started.
