@@ -120,3 +120,45 @@ def test_show_says_what_is_in_force_and_from_where(project: Write, capsys: pytes
 def test_show_without_files_says_where_they_would_be(capsys: pytest.CaptureFixture[str]) -> None:
     assert told(app, ["config", "show"]) == 3
     assert "fitserve.toml" in capsys.readouterr().err
+
+
+def test_show_says_the_origin_without_being_asked(project: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    path = project('[deployments.shop]\nmax_model_len = "32K"\npassthrough = ["--seed", "1"]\n')
+    assert told(app, ["config", "show", "shop"]) == 0
+    printed = capsys.readouterr().out
+    assert f"max_model_len = 32768  # {path} [deployments.shop]" in printed
+    assert 'passthrough = ["--seed", "1"]' in printed
+    assert "max_num_seqs" not in printed
+
+
+def test_show_of_a_name_that_nobody_wrote(
+    project: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    project("[deployments.shop]\n")
+    assert told(app, ["config", "show", "nope"]) == 3
+    printed = capsys.readouterr().err
+    assert "nope" in printed and "shop" in printed
+
+
+def test_the_settings_are_listed_in_order_and_nothing_else(project: Write) -> None:
+    project("[deployments.shop]\nzzzzzz = 1\n")
+    up = app.get_command(click.Context(app), "up")
+    assert up is not None
+    with pytest.raises(SettingsError) as caught:
+        origins(up.make_context("up", ["shop"]), "shop")
+    listed = caught.value.hint.rpartition(": ")[2].split(", ")
+    assert listed == sorted(listed) and {"max_model_len", "model", "port"} <= {*listed}
+    assert not {"as_json", "help", "lang", "name", "yes", "wait"} & {*listed}
+
+
+@pytest.mark.parametrize("page", ["settings.md", "settings.zh.md"])
+def test_the_documented_example_is_a_good_file(project: Write, page: str) -> None:
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    project(text.partition("```toml\n")[2].partition("```")[0])
+    up = app.get_command(click.Context(app), "up")
+    assert up is not None
+    for name in known_deployments():
+        found = origins(up.make_context("up", [name]), name)
+        assert found["max_num_seqs"].value == 16
+    assert found["page"].value is False and found["passthrough"].value == ("--seed", "1")

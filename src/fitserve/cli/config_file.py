@@ -28,6 +28,8 @@ from fitserve.paths import config_file
 from fitserve.text import tr
 
 PROJECT_FILE = "fitserve.toml"
+NOT_SETTINGS = ("as_json", "help", "lang", "name", "version")  # options that say nothing of a deployment
+OF_THE_CALL = ("yes", "wait", "timeout")  # taken from a file too, but not shown among its settings
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Origin:
 
 def deployment_values(name: str, known: Iterable[str]) -> dict[str, Origin]:
     """What the files and FITSERVE_* say of one deployment, by option name. Raises SettingsError for an unknown key."""
-    keys = {*known, "model"}
+    keys = {*known, "model"} - {*NOT_SETTINGS}
     files = [(path, _read(path)) for path in (config_file(), Path.cwd() / PROJECT_FILE) if path.is_file()]
     values: dict[str, Origin] = {}
     for section in ("defaults", f"deployments.{name}"):
@@ -112,9 +114,10 @@ def _variables(keys: set[str]) -> dict[str, Origin]:
 
 
 def _refuse_unknown(table: Mapping[str, object], keys: Iterable[str], place: str) -> None:
-    known = list(keys)
+    known = sorted(keys)
+    listed = ", ".join(key for key in known if key not in OF_THE_CALL)
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
-            hint = tr("config.did_you_mean", key=near[0]) if near else tr("config.known_keys", keys=", ".join(known))
+            hint = tr("config.did_you_mean", key=near[0]) if near else tr("config.known_keys", keys=listed)
             raise SettingsError(tr("config.unknown_key", key=key), evidence=place, hint=hint)
