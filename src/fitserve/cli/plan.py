@@ -71,11 +71,11 @@ def _planned(model: str | None, options: dict[str, object], extra: tuple[str, ..
 
 
 def _reviewed(text: str, model: str | None, options: dict[str, object]) -> tuple[Given, Plan]:
-    from fitserve.cli.plan_machine import assumed_engine, cards_of, model_of
+    from fitserve.cli.plan_machine import assumed_engine, cards_of, model_of, own_figures
     from fitserve.facts.read_host import read_host
     from fitserve.plan.given import Given
     from fitserve.plan.parse import parse_text
-    from fitserve.plan.review import review
+    from fitserve.plan.review import review, seen_cards
 
     try:
         parsed = parse_text(text)
@@ -87,8 +87,9 @@ def _reviewed(text: str, model: str | None, options: dict[str, object]) -> tuple
             tr("plan.command_without_model"), evidence=text[:200], hint='fitserve plan MODEL --from "…"'
         )
     facts, cards = model_of(name), cards_of(str(options["gpus"]))
-    engine, host = assumed_engine(cards, options["engine_version"]), read_host()
-    return Given(parsed.request, facts, engine, host, cards), review(parsed, facts, engine, host, cards)
+    engine, host = assumed_engine(cards, options["engine_version"] or parsed.version), read_host()
+    given = Given(parsed.request, facts, engine, host, seen_cards(parsed, cards), own_figures())
+    return given, review(parsed, facts, engine, host, cards, given.learned)
 
 
 def _explain(row: str, given: Given, plan: Plan, as_json: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from fitserve.plan.flags import CLOSED_FLAGS
+from fitserve.plan.program import Started, program, split_commands, started
 from fitserve.plan.request import PlanRequest
 from fitserve.plan.settings import Limit
 from fitserve.plan.valid import flag_of, problems, without
@@ -51,6 +51,7 @@ class ParsedCommand:
     flags: dict[str, str | None] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     stray: tuple[str, ...] = ()  # words beside the model that belong to no flag
+    version: str | None = None  # of the image that a container is started from
 
 
 @cache
@@ -63,17 +64,20 @@ def flag_kinds() -> dict[str, str]:
 def parse_text(text: str) -> ParsedCommand:
     """A command as it stands in a shell or a README: line continuations, quotes and leading VAR=value allowed.
 
-    Raises ValueError for an open quote.
+    Of several commands the last that starts vLLM. Raises ValueError for an open quote.
     """
-    return parse(shlex.split(text.replace("\\\n", " "), comments=True))
+    return _parsed(started(split_commands(text)), None)
 
 
 def parse(argv: Sequence[str], base: PlanRequest | None = None) -> ParsedCommand:
     """An argv (`vllm serve MODEL …`, `python -m vllm… --model MODEL …`, or flags alone)."""
-    env, words = _environment(list(argv))
-    positional, words = _program(words)
+    return _parsed(program(argv), base)
+
+
+def _parsed(start: Started, base: PlanRequest | None) -> ParsedCommand:
+    env = start.env
     reader = _Reader(base or PlanRequest(), dict(flag_kinds()))
-    positional += reader.read(words)
+    positional = reader.read(start.words)
     model = reader.flags.get("--model") or (positional[0] if positional else "")
     request = replace(reader.request, extra=tuple(reader.extra))
     if "VLLM_CPU_KVCACHE_SPACE" in env and env["VLLM_CPU_KVCACHE_SPACE"].isdigit():
@@ -82,30 +86,9 @@ def parse(argv: Sequence[str], base: PlanRequest | None = None) -> ParsedCommand
     invalid = (*reader.invalid, *(f"{flag_of(name)}: {why}" for name, why in wrong))
     request = without(request, {name for name, _ in wrong})
     stray = tuple(positional if "--model" in reader.flags else positional[1:])
-    return ParsedCommand(model, request, tuple(reader.unknown), tuple(reader.gone), invalid, reader.flags, env, stray)
-
-
-def _environment(words: list[str]) -> tuple[dict[str, str], list[str]]:
-    env: dict[str, str] = {}
-    while words and (words[0] == "env" or ("=" in words[0] and words[0].split("=")[0].replace("_", "").isalnum())):
-        word = words.pop(0)
-        if word != "env":
-            name, _, value = word.partition("=")
-            env[name] = value
-    return env, words
-
-
-def _program(words: list[str]) -> tuple[list[str], list[str]]:
-    """What starts vLLM, cut off: `vllm serve MODEL`, `python -m …`. The model may stand after `serve`."""
-    if words and words[0].rsplit("/", 1)[-1] == "vllm":
-        words = words[1:]
-        if words and words[0] == "serve":
-            words = words[1:]
-    elif words and not words[0].startswith("-") and "python" in words[0].rsplit("/", 1)[-1]:
-        words = words[1:]
-        if words[:1] == ["-m"]:
-            words = words[2:]
-    return [], words
+    return ParsedCommand(
+        model, request, tuple(reader.unknown), tuple(reader.gone), invalid, reader.flags, env, stray, start.version
+    )
 
 
 def _kept(name: str, values: list[str]) -> bool:

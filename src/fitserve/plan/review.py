@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from fitserve.facts.engine import EngineFacts
 from fitserve.facts.gpu import Gpu
@@ -35,10 +36,11 @@ def review(
     engine: EngineFacts,
     host: HostFacts,
     gpus: tuple[Gpu, ...] | None,
+    learned: tuple[Path, ...] = (),
 ) -> Plan:
     """The plan of the command as it stands; `nearest` holds what fitserve would start in its place."""
-    whole = Given(replace(parsed.request, extra=_extra(parsed)), model, engine, host, gpus)
-    given = replace(whole, gpus=_seen(parsed, gpus))
+    whole = Given(replace(parsed.request, extra=_extra(parsed)), model, engine, host, gpus, learned)
+    given = replace(whole, gpus=seen_cards(parsed, gpus))
     settings = as_given(given)
     if gpus is None:
         draft = weigh_cpu(given, settings, [])
@@ -51,7 +53,7 @@ def review(
     return replace(plan, checks=(*mistakes, *plan.checks), nearest=_better(whole, draft), env=env)
 
 
-def _seen(parsed: ParsedCommand, gpus: tuple[Gpu, ...] | None) -> tuple[Gpu, ...] | None:
+def seen_cards(parsed: ParsedCommand, gpus: tuple[Gpu, ...] | None) -> tuple[Gpu, ...] | None:
     """The cards that vLLM would take: the first ones of those that the command lets it see."""
     mask = parsed.env.get("CUDA_VISIBLE_DEVICES")
     if gpus is None:
