@@ -40,4 +40,4 @@ def test_two_pictures_each_answered_from_itself(chat: ChatPage, tmp_path: Path) 
     )
     assert first.is_right(chat.ask(first.question.text, picture(tmp_path, first)))
     assert second.is_right(chat.ask(second.question.text, picture(tmp_path, second)))
-    assert chat.notices()
+    assert chat.notices

@@ -46,3 +46,12 @@ def test_a_deployment_by_its_name() -> None:
 def test_names_that_cannot_be(name: str) -> None:
     with pytest.raises(SettingsError):
         target_name("demo", name)
+
+
+def test_a_second_name_serves_the_same_model_beside_it() -> None:
+    for name, model in (("demo", "demo"), ("shop", "/m")):
+        save(Deployment(name, model, name, "127.0.0.1", 8000, ("python",), {}, "vllm 1", wishes={"model": model}))
+    assert target_name("demo", "second") == ("second", "demo")
+    assert target_name("demo", "") == ("demo", "demo")
+    assert target_name("shop", "second") == ("second", "/m")
+    assert target_name("shop", "shop") == ("shop", "")

@@ -135,13 +135,19 @@ def target_name(model: str, name: str) -> tuple[str, str]:
         return name or _only(known), ""
     is_folder = Path(model).expanduser().is_dir()
     is_path = "/" in model or is_folder
-    if not is_path and model in known:
-        return model, DEMO if model == DEMO else ""
     if model == DEMO and not is_path:
         return name or DEMO, DEMO
+    if not is_path and model in known:
+        return (model, "") if name in ("", model) else (name, _model_of(model))
     if not is_folder and _elsewhere(model):
         return name or name_for(model.rpartition("/")[2]), model
     return name or name_for(Path(model).expanduser().resolve().name), str(Path(model).expanduser().absolute())
+
+
+def _model_of(name: str) -> str:
+    """What another deployment serves: `up shop --name second` starts the same model beside it."""
+    before = _before(name, "")
+    return str(before.wishes.get("model") or before.model) if before else ""
 
 
 def _elsewhere(model: str) -> bool:
