@@ -14,6 +14,7 @@ from fitserve.run.live import Live, Reason, State, forget_live, live_paths, read
 from fitserve.run.lock import Locked, held
 from fitserve.run.processes import is_alive
 from fitserve.run.registry import PAGE_PREFIX, save
+from fitserve.run.sockets import clear_sockets
 from fitserve.run.supervisor import STOPPED_STATES, Supervisor
 from fitserve.run.supervisor_conf import Program, page_argv, runner_argv
 from fitserve.run.sweep import end, engine_members
@@ -100,6 +101,7 @@ class Control:
         end(runner, 150.0, self.clock)
         left = engine_members(str(deployment_dir(name)), live.engine, live.members)
         end(left, 20.0, self.clock)
+        clear_sockets(name)
         self._settle(name)
         return bool(runner or left)
 

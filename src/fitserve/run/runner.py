@@ -22,6 +22,7 @@ from fitserve.run.processes import Identity
 from fitserve.run.pulse import Pulse
 from fitserve.run.release import wait_for_memory
 from fitserve.run.signals import Event, Gone, Health, PortLost, Probed, Reached, StopAsked
+from fitserve.run.sockets import clear_sockets, with_sockets
 from fitserve.run.sweep import end, engine_members
 from fitserve.stage import Stage
 
@@ -81,6 +82,7 @@ class Runner:
             return self._watch(running)
         except BaseException:  # a fault of ours must not leave an engine without its owner
             running.engine.end(self._policy.stop_wait_s, self._edges.clock, self._diary.live.members)
+            clear_sockets(self._deployment.name)
             raise
 
     # before the start
@@ -122,9 +124,9 @@ class Runner:
     def _start(self) -> _Running:
         gpu_before = self._edges.gpu.used_bytes()
         self._log.start()
-        engine = EngineProcess(
-            self._deployment.argv, self._deployment.env, self._mark, deployment_dir(self._deployment.name)
-        )
+        deployment = self._deployment
+        env = with_sockets(deployment.name, deployment.env)
+        engine = EngineProcess(deployment.argv, env, self._mark, deployment_dir(deployment.name))
         self._diary.begin(engine.identity)
         drain = Drain(engine.output, self._log, self._read)
         edges = self._edges
@@ -260,6 +262,7 @@ class Runner:
         known = self._diary.live.members
         everybody = frozenset(one.pid for one in (*known, *running.engine.members(known), running.engine.identity))
         stubborn = running.engine.end(self._policy.stop_wait_s, self._edges.clock, known)
+        clear_sockets(self._deployment.name)
         running.drain.join(timeout=5.0)
         self._log.close()
         release = wait_for_memory(
