@@ -28,6 +28,7 @@ DOCKER = (
         "nohup vllm serve Q/M --max-model-len 8K > log.txt 2>&1 &",
         "vllm serve Q/M --max-model-len 8K 2>&1 | tee log.txt",
         "vllm serve Q/M --max-model-len 8K && echo --max-num-seqs 4",
+        "export A=1\n# the model\nvllm serve Q/M\n  --max-model-len 8K\necho --max-num-seqs 4",
         "pip install vllm\\\n && python3 -m vllm.entrypoints.openai.api_server --model Q/M --max-model-len 8K",
     ],
 )

@@ -27,8 +27,9 @@ class Started:
 
 def split_commands(text: str) -> list[list[str]]:
     """The commands of a shell line. Raises ValueError for an open quote."""
-    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars=";&|")
-    lexer.whitespace_split = True
+    joined = re.sub(r"\\\r?\n|\n\s*(?=-)", " ", text)  # a line that begins with a flag goes on with the one before
+    lexer = shlex.shlex(joined, posix=True, punctuation_chars=";&|\n")
+    lexer.whitespace, lexer.whitespace_split = " \t\r", True
     commands: list[list[str]] = [[]]
     for word in lexer:
         if _SEPARATOR.fullmatch(word):
