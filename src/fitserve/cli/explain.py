@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 import click
 
 from fitserve.errors import NotFound
@@ -21,7 +24,7 @@ def command(topic: str | None, model: str, gpus: str, engine_version: str | None
     from fitserve.plan.explain_topic import TOPICS
 
     if topic is None:
-        click.echo("\n".join(f"fitserve explain {name}" for name in (*TOPICS, "mistakes")))
+        _list_topics((*TOPICS, "mistakes"), as_json=as_json)
         return 0
     if topic == "mistakes":
         from fitserve.cli.doctor_mistakes import show
@@ -38,8 +41,6 @@ def command(topic: str | None, model: str, gpus: str, engine_version: str | None
         )
     heading, lines = _lines(name, model, gpus, engine_version)
     if as_json:
-        import json
-
         document = {"schema_version": 1, "kind": "explanation", "topic": name, "model": model, "lines": lines}
         click.echo(json.dumps(document, ensure_ascii=False, indent=1))
         return 0
@@ -47,6 +48,13 @@ def command(topic: str | None, model: str, gpus: str, engine_version: str | None
     for line in lines:
         click.echo(line)
     return 0
+
+
+def _list_topics(topics: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"schema_version": 1, "kind": "topics", "topics": list(topics)}, ensure_ascii=False))
+    else:
+        click.echo("\n".join(f"fitserve explain {name}" for name in topics))
 
 
 def _lines(topic: str, model: str, gpus: str, version: str | None) -> tuple[str, list[str]]:
