@@ -86,6 +86,14 @@ def test_empty_and_folder(capsys, tmp_path):
     assert run(capsys, "doctor", str(tmp_path))[0] == 2
 
 
+def test_nothing_named_and_nothing_given_is_a_usage_error(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    code, _, err = run(capsys, "doctor")
+    assert code == 2
+    assert "fitserve doctor --example graph-probe" in err
+    assert run(capsys, "doctor", "-")[0] == 1
+
+
 def test_every_example_is_explained(capsys):
     from fitserve.cli.doctor_source import examples
 

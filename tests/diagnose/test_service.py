@@ -42,6 +42,11 @@ def test_without_data_nothing_is_ok():
     assert set(found.values()) == {CheckState.UNKNOWN}
 
 
+def test_of_one_that_does_not_run_the_settings_prove_nothing():
+    found = states(Look("failed", flags={"--enable-prefix-caching": True, "--enforce-eager": True}))
+    assert {found["prefix_cache"], found["execution"]} == {CheckState.UNKNOWN}
+
+
 def test_pressure_is_told_by_metrics():
     look = Look("answering", read_metrics(METRICS), flags={"--enable-prefix-caching": False})
     found = states(look)

@@ -65,7 +65,7 @@ def command(
         raise SettingsError(tr("doctor.probe_needs_name"), hint="fitserve status")
     stated, cards = _stated(flags, gpus, model)
     path = None if view else _source(target, example)
-    diagnosis = _of_service(view, stated, probe=probe) if view else _of_log(path, stated, cards)
+    diagnosis = _of_service(view, stated, probe=probe) if view else _of_log(path, stated, cards, named=bool(target))
     _show(diagnosis, as_json=as_json)
     if bundle is not None:
         log = engine_log_of(view) if view else path
@@ -83,11 +83,13 @@ def _show(diagnosis: Diagnosis, *, as_json: bool) -> None:
         doctor_words.show(diagnosis)
 
 
-def _of_log(path: Path | None, stated: Stated, cards: tuple[Gpu, ...]) -> Diagnosis:
+def _of_log(path: Path | None, stated: Stated, cards: tuple[Gpu, ...], *, named: bool) -> Diagnosis:
     from fitserve.cli import doctor_source
     from fitserve.diagnose.engine import diagnose
 
     reading = doctor_source.read(path)
+    if not reading.lines and path is None and not named:
+        raise _no_input()
     if not reading.lines:
         raise OperationFailed(tr("doctor.empty"), code="empty", hint=tr("doctor.empty_hint"))
     return diagnose(reading, stated, doctor_source.predictor(reading, stated, cards))
@@ -122,6 +124,10 @@ def _fails(threshold: str, severities: list[str]) -> bool:
     return threshold != "never" and any(order.index(item) >= order.index(threshold) for item in severities)
 
 
+def _no_input() -> SettingsError:
+    return SettingsError(tr("doctor.no_input"), hint=tr("doctor.no_input_hint"))
+
+
 def _source(target: str | None, example: str) -> Path | None:
     """The file to read, None for standard input."""
     from fitserve.cli import doctor_source
@@ -131,7 +137,7 @@ def _source(target: str | None, example: str) -> Path | None:
     if target == "-" or (target is None and not sys.stdin.isatty()):
         return None
     if target is None:
-        raise SettingsError(tr("doctor.no_input"), hint="fitserve doctor --help")
+        raise _no_input()
     path = Path(target)
     if path.is_dir():
         raise SettingsError(tr("doctor.is_folder", name=target), hint=tr("doctor.is_folder_hint", name=target))

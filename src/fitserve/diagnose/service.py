@@ -18,6 +18,7 @@ _FULL, _BUSY = 0.95, 0.85  # of the KV cache
 _SLOW_FIRST_S = 5.0
 _GROWN, _GROWN_BYTES = 1.3, 1 << 30
 _UNEVEN = 1.25
+_RUNNING = ("answering", "hung")  # of any other, how it would run is not how it runs
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def _first_token(metrics: Mapping[str, float] | None) -> Check:
 
 def _prefix(look: Look) -> Check:
     setting = look.flags.get("--enable-prefix-caching")
-    if setting is None:
+    if setting is None or look.state not in _RUNNING:
         return _unknown("prefix_cache")
     asked = (look.metrics or {}).get("vllm:prefix_cache_queries_total", 0.0)
     hits = (look.metrics or {}).get("vllm:prefix_cache_hits_total", 0.0)
@@ -151,7 +152,7 @@ def _prefix(look: Look) -> Check:
 
 
 def _execution(look: Look) -> Check:
-    if not look.flags:
+    if not look.flags or look.state not in _RUNNING:
         return _unknown("execution")
     eager = look.flags.get("--enforce-eager") is True
     return Check("execution", CheckState.OK, tr("doctor.check_eager" if eager else "doctor.check_compiled"))
