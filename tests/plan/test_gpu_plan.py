@@ -21,6 +21,7 @@ from fitserve.plan.parse import parse
 from fitserve.plan.plan import Plan, Verdict
 from fitserve.plan.request import PlanRequest
 from fitserve.plan.settings import Settings
+from fitserve.plan.sharding import vocab_bytes, vocab_split
 from fitserve.units import GIB
 
 
@@ -271,6 +272,23 @@ def test_fp8_blocks_take_more_where_marlin_serves_them(name: str, more: float) -
     scales = [t for t in model.tensors if t.name.endswith("weight_scale_inv") and not t.name.startswith("mtp")]
     assert marlin - native == 127 * sum(tensor.size_bytes for tensor in scales)
     assert round((marlin - native) / GIB, 2) == more
+
+
+def test_a_padded_vocabulary_is_padded_on_its_own_axis() -> None:
+    for parameter, shape, size in (
+        ("weight", (100, 32), 6400), ("qweight", (4, 100), 1600), ("scales", (2, 100), 400), ("qzeros", (2, 25), 200),
+    ):  # fmt: skip
+        assert vocab_bytes(100, parameter, shape, size) == size * 128 // 100
+    assert not vocab_split("weight_scale_2", ())
+    assert not vocab_split("g_idx", (32,))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "version", "basis"), [("1xRTX5090", "0.26.1", "calibrated"), ("2xRTX3090", "0.30.0", "bound")]
+)
+def test_wide_intervals_are_bounds(gpus: str, version: str, basis: str) -> None:
+    plan = planned(gpus, version, max_num_seqs=64, mm_processor_kwargs={"max_pixels": 16_777_216})
+    assert {row.basis.value for row in plan.ledger if row.item in ("non_torch", "activation_peak")} == {basis}
 
 
 def test_of_unequal_free_cards_the_fullest_is_weighed() -> None:

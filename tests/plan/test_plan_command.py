@@ -52,6 +52,14 @@ def test_a_failed_check_is_exit_code_five(capsys: pytest.CaptureFixture[str]) ->
     assert out.startswith("THE MEMORY FITS, THE START WILL FAIL")
 
 
+def test_what_is_not_divided_is_named_in_the_readers_language(capsys: pytest.CaptureFixture[str]) -> None:
+    choose_language("zh")
+    assert told(command, [LEAD[0], "--gpus", "3xRTX3090", "-tp", "3"]) in (4, 5)
+    out = capsys.readouterr().out
+    assert "注意力头 16" in out
+    assert "heads" not in out
+
+
 def test_somebodys_command_and_its_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     theirs = "vllm serve qwen3.5-35b-a3b-awq-4bit -tp 2 --enforce-eager --swap-space 4 --trust-remote-code"
     assert told(command, ["--gpus", "2xRTX3090", "--from", theirs, "--json"]) == 5

@@ -37,7 +37,8 @@ def _headline(plan: Plan) -> Text:
     settings = plan.settings
     text = Text()
     fails = plan.fits and failures(plan.checks)
-    said = tr("plan.verdict_fails" if fails else f"plan.verdict_{plan.verdict.value}")
+    tight = "_tight" if plan.verdict is Verdict.TIGHT else ""
+    said = tr(f"plan.verdict_fails{tight}" if fails else f"plan.verdict_{plan.verdict.value}")
     text.append(said, style=f"bold {'red' if fails else _COLOUR[plan.verdict]}")
     text.append("  " + strip_control(plan.model.name), style="bold")
     text.append(f"  {plan.engine.name} {plan.engine.version}\n", style="dim")

@@ -29,8 +29,9 @@ from fitserve.plan.plan import Basis, LedgerRow
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import Sharding, rank_bytes
 from fitserve.text import tr
-from fitserve.units import format_gib
+from fitserve.units import GIB, format_gib
 
+_MEASURED_WIDTH = 7 * GIB // 10
 _NATIVE_FP8, _BLOCK_COLUMNS = (8, 9), 128
 
 
@@ -171,9 +172,15 @@ class RankLedger:
         without = Interval(lasting.low - over.low, lasting.expected - over.expected, lasting.high - over.high)
         return without + self.graphs if self.probe else without
 
+    @property
+    def basis(self) -> Basis:
+        """Measured, where the figures leave no more than 0.7 GiB open; else they are bounds, wherever they are from."""
+        wide = self.fixed.high - self.fixed.low > _MEASURED_WIDTH
+        return Basis.BOUND if wide else self.calibration.basis
+
     def rows(self, pool_bytes: int) -> Iterator[LedgerRow]:
         """The rows in the order of a start. `pool_bytes`: blocks times bytes a block, at the expected point."""
-        figures, basis = self.calibration, self.calibration.basis
+        figures, basis = self.calibration, self.basis
         source = tr("plan.note_calibration", name=figures.name)
         yield ranged("context", self.context, basis, tr("plan.note_context"))
         yield weights_row(self.weights)
@@ -194,7 +201,7 @@ class RankLedger:
         if self.settings.kv_cache_memory_bytes is not None:
             return exact("kv_pool", self.settings.kv_cache_memory_bytes, tr("plan.note_kv_fixed"))
         ends = Interval(max(0, self.pool.low), pool_bytes, max(0, self.pool.high))
-        return ranged("kv_pool", ends, self.calibration.basis, tr("plan.note_kv"))
+        return ranged("kv_pool", ends, self.basis, tr("plan.note_kv"))
 
     def _reserve_note(self) -> str:
         held = self.card.total_bytes - self.free

@@ -14,6 +14,7 @@ from fitserve.facts.model import ModelFacts, QuantFormat, Quantization
 from fitserve.facts.tensors import Tensor
 from fitserve.facts.weights import ModuleGroup, WeightGroup, group_weights
 from fitserve.plan.kv import ceil_div
+from fitserve.text import tr
 
 VOCAB_PADDING = 64
 
@@ -127,15 +128,28 @@ def tensor_bytes(model: ModelFacts, group: WeightGroup, tensor: Tensor, split: S
     if not stays(model, group, parameter):
         return 0
     size = loaded_bytes(model, group, tensor, parameter)
-    if split is Split.VOCAB:
-        rows = tensor.shape[0] if tensor.shape else 1
-        return ceil_div(rows, VOCAB_PADDING) * VOCAB_PADDING * (size // max(rows, 1)) // ranks
-    if ranks == 1 or split is Split.WHOLE or whole_parameter(parameter, tensor.shape, split):
+    if split is Split.VOCAB and vocab_split(parameter, tensor.shape):
+        return vocab_bytes(model.vocab, parameter, tensor.shape, size) // ranks
+    if ranks == 1 or split in (Split.WHOLE, Split.VOCAB) or whole_parameter(parameter, tensor.shape, split):
         return size
     if split is Split.KEY_VALUE:
         heads = model.attention.kv_heads if model.attention else ranks
         return size * max(1, heads // ranks) // heads
     return ceil_div(size, ranks)
+
+
+_VOCAB_LAST = ("qweight", "scales", "qzeros")  # GPTQ and AutoAWQ write inputs first; qzeros and AWQ pack the outputs
+
+
+def vocab_split(parameter: str, shape: tuple[int, ...]) -> bool:
+    """Whether a head's or a table's parameter has the vocabulary for an axis: not single numbers, not input indices."""
+    return bool(shape) and shape != (1,) and parameter not in ("g_idx", "weight_g_idx", "weight_shape")
+
+
+def vocab_bytes(vocab: int | None, parameter: str, shape: tuple[int, ...], size: int) -> int:
+    """Bytes with the vocabulary's axis padded to 64."""
+    rows = (vocab or shape[-1]) if parameter in _VOCAB_LAST else shape[0]
+    return ceil_div(rows, VOCAB_PADDING) * VOCAB_PADDING * size // max(rows, 1)
 
 
 def whole_parameter(parameter: str, shape: tuple[int, ...], split: Split) -> bool:
@@ -176,16 +190,16 @@ def undivided(model: ModelFacts, ranks: int) -> Iterable[tuple[str, int]]:
     """What `ranks` does not divide, as (name, count): vLLM refuses such a start."""
     attention, linear = model.attention, model.linear_attention
     if attention:
-        yield from _unless_divides("attention heads", attention.query_heads, ranks)
+        yield from _unless_divides(tr("plan.part_attention"), attention.query_heads, ranks)
         if attention.kv_heads % ranks and ranks % attention.kv_heads:
-            yield ("KV heads", attention.kv_heads)
+            yield (tr("plan.part_kv"), attention.kv_heads)
     if linear:
-        yield from _unless_divides("linear attention key heads", linear.key_heads, ranks)
-        yield from _unless_divides("linear attention value heads", linear.value_heads, ranks)
+        yield from _unless_divides(tr("plan.part_linear_keys"), linear.key_heads, ranks)
+        yield from _unless_divides(tr("plan.part_linear_values"), linear.value_heads, ranks)
     if model.experts:
-        yield from _unless_divides("expert width", model.experts.width, ranks)
+        yield from _unless_divides(tr("plan.part_experts"), model.experts.width, ranks)
     elif model.intermediate:
-        yield from _unless_divides("MLP width", model.intermediate, ranks)
+        yield from _unless_divides(tr("plan.part_mlp"), model.intermediate, ranks)
 
 
 def _unless_divides(name: str, count: int, ranks: int) -> Iterable[tuple[str, int]]:
@@ -199,7 +213,8 @@ def crossing_groups(model: ModelFacts, ranks: int) -> list[str]:
     if not size:
         return []
     experts = model.experts
-    widths = {"experts": experts.width} if experts else {"MLP": model.intermediate or 0}
+    name = tr("plan.part_experts" if experts else "plan.part_mlp")
+    widths = {name: experts.width if experts else model.intermediate or 0}
     return [f"{name} {width}/{ranks} % {size}" for name, width in widths.items() if width // ranks % size]
 
 
