@@ -11,6 +11,7 @@ from checkpoints import TINY, write_folder
 
 from fitserve.cli.app import app
 from fitserve.cli.failure import told
+from fitserve.facts.known_models import known_names, read_known
 from fitserve.facts.layout import with_inferred_tensors
 from fitserve.facts.quantization import read_quantization
 from fitserve.facts.read_config import describe
@@ -142,3 +143,9 @@ def test_an_unknown_name_leads_to_the_list(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err.rstrip().endswith(" fitserve inspect")
     assert run("inspect", "gpus", "--gpus", "2xVoodoo") == 2
     assert capsys.readouterr().err.rstrip().endswith(" fitserve inspect gpus --known")
+
+
+def test_in_chinese_the_origin_of_the_facts_is_chinese_for_every_known_model() -> None:
+    choose_language("zh")
+    for name in known_names():
+        assert not read_known(name).notes[0].rpartition("依据：")[2].isascii()

@@ -49,7 +49,7 @@ def _facts_table(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> Table:
 
 def _lines(facts: ModelFacts, rows: tuple[GroupSummary, ...]) -> Iterator[tuple[str, str]]:
     """The facts that there are, each as a line; what is not known has no line, except the layers."""
-    yield "source", printable(facts.source)
+    yield "source", tr("inspect.source_known") if facts.source == "known" else printable(facts.source)
     yield "layers", _layers(facts)
     if facts.attention:
         yield "attention", _attention(facts)
@@ -126,7 +126,7 @@ def _quantization(quantization: Quantization) -> str:
         return tr("inspect.unquantized")
     name = f"{quantization.format.value} {quantization.packing}".strip()
     schemes = "; ".join(dict.fromkeys(_scheme(group) for group in quantization.groups))
-    return f"{name}: {schemes}" if schemes else name
+    return f"{name}{tr('inspect.colon')}{schemes}" if schemes else name
 
 
 def _scheme(group: QuantGroup) -> str:

@@ -18,9 +18,10 @@ from fitserve.facts.layout import with_inferred_tensors
 from fitserve.facts.model import LayerKind, ModelFacts
 from fitserve.facts.quantization import read_quantization
 from fitserve.facts.read_config import describe, with_judgement
-from fitserve.text import tr
+from fitserve.text import current_language, tr
 
 _FOLDER = Path(__file__).parent / "known"
+_SOURCE = {"en": "source", "zh": "source_zh"}  # where an entry's facts are from, in words
 _HOLE = re.compile(r"\{(layers|linear|full|blocks)\}")
 
 
@@ -50,7 +51,10 @@ def read_known(name: str) -> ModelFacts:
     config = _filled(config, facts)
     facts = describe(config, (), read_quantization(config), name=name, source="known")
     facts = with_inferred_tensors(_limited(facts, entry))
-    notes = (tr("facts.note_known", hub=entry["hub"], source=entry["source"]), tr("facts.note_inferred"))
+    notes = (
+        tr("facts.note_known", hub=entry["hub"], source=entry[_SOURCE[current_language()]]),
+        tr("facts.note_inferred"),
+    )
     return with_judgement(replace(facts, notes=notes), ("model.safetensors",), ())
 
 
