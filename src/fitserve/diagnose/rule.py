@@ -31,7 +31,7 @@ class Rule:
 SHARED = (
     see(
         "runtime_wrapper",
-        "enginecore output_handler mqllmengine enginedeaderror engine background http request",
+        "enginecore output_handler mqllmengine enginedeaderror engine background http request dumping",
         r"EngineCore encountered a fatal error|AsyncLLM output_handler failed|MQLLMEngine is already dead|"
         r"Engine background task failed|Dumping input data|HTTP/1\.1\" 5\d\d|^(?:Added|Received) request ",
     ),
@@ -44,13 +44,21 @@ SHARED = (
         r"Cudagraph is disabled under eager mode|Enforce eager set|because --enforce-eager is set|"
         r"enforce-eager is enabled",
     ),
-    see("died", "exit code killed signal", r"exit ?code:? -(\d{1,2})|Failed core proc\(s\): \{[^}]{1,60}: -(\d{1,2})"),
+    see(
+        "died",
+        "exit code killed signal core exitcode",
+        r"exit ?code:? -(\d{1,2})|Failed core proc\(s\): \{[^}]{1,60}: -(\d{1,2})",
+    ),
     see(
         "stopped",
-        "shutdown shutting signal sigterm keyboardinterrupt",
+        "shutdown shutting signal sigterm keyboardinterrupt sigint",
         r"API server: shutdown triggered|^Shutting down$|[Rr]eceived (?:signal|SIGTERM|SIGINT)|^KeyboardInterrupt",
     ),
     see("several_ranks", "distributed", r"Defaulting to use \w{1,10} for distributed inference"),
-    see("mm_profile", "profiling", r"too short to hold the multi-modal embeddings in the worst case"),
-    see("language_pass", "torch graph", r"for vLLM's torch\.compile|Compiling a graph for|Dynamo bytecode transform"),
+    see("mm_profile", "profiling embeddings", r"too short to hold the multi-modal embeddings in the worst case"),
+    see(
+        "language_pass",
+        "torch graph dynamo",
+        r"for vLLM's torch\.compile|Compiling a graph for|Dynamo bytecode transform",
+    ),
 )

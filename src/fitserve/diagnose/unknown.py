@@ -39,7 +39,7 @@ SEES = (
         "fork forked initialize bootstrapping",
         r"Cannot re-initialize CUDA in forked|finished its bootstrapping phase",
     ),
-    see("engine_dead", "enginecore engine", r"EngineCore encountered a fatal error|EngineDeadError"),
+    see("engine_dead", "enginecore engine enginedeaderror", r"EngineCore encountered a fatal error|EngineDeadError"),
 )
 _TELLING = 5
 

@@ -58,7 +58,11 @@ RULE = Rule(
             r"endless|forever|the same|one)|"
             r"same (?:token|word|character)s? (?:over|again|repeated)|(?:wrong|empty) answers?|乱码|感叹号|重复",
         ),
-        see("marks", "content text response message output", r"!{8,}|！{8,}"),
+        see(
+            "marks",
+            "content text response message output",
+            r"(?:content|text|response|message|output)\b.{0,400}(?:!{8}|！{8})",
+        ),
         see("acceptance", "acceptance", r"[Dd]raft acceptance rate: (\d{1,3}(?:\.\d{1,3})?)%"),
     ),
     judge,

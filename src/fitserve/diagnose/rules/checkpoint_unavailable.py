@@ -58,21 +58,24 @@ RULE = Rule(
     (
         see(
             "shard_damaged",
-            "safetensorerror deserializing unpickling invalid consistency incomplete "
-            "unpicklingerror truncated zip input",
+            "safetensorerror deserializing unpickling invalid consistency incomplete unpicklingerror "
+            "truncated zip input invalidheader",
             r"SafetensorError|Error while deserializing|invalid load key|UnpicklingError|Consistency check failed|"
             r"incomplete metadata|InvalidHeader|file (?:is )?truncated|failed reading zip archive|Ran out of input",
         ),
         see(
             "gated",
-            "gated restricted unauthorized repository client revision",
+            "gated restricted unauthorized repository client revision gatedrepoerror "
+            "repositorynotfounderror revisionnotfounderror identifier",
             r"gated repo|GatedRepoError|Access to model .{1,200} is restricted|40[13] Client Error|404 Client Error|"
             r"RepositoryNotFoundError|Repository Not Found|RevisionNotFoundError|"
             r"is not a local folder and is not a valid model identifier",
         ),
         see(
             "no_network",
-            "connect offline entry connection retries localentrynotfounderror timed resolve",
+            "connect offline entry connection retries localentrynotfounderror timed resolve "
+            "hf_hub_offline nameresolutionerror reach connectionerror connecttimeout readtimeout "
+            "sslerror",
             r"couldn't connect to ['\"]?https?://|LocalEntryNotFoundError|offline mode is enabled|"
             r"HF_HUB_OFFLINE.{0,60}(?:set|enabled|disable)|"
             r"Max retries exceeded with url|NameResolutionError|Cannot reach https?://|"

@@ -46,5 +46,7 @@ def _was_cold(case: Case) -> bool:
     return bool(case.hits("compiled_loaded")) or longest > 2 * (quick or 5.0)
 
 
-_LOADED = see("compiled_loaded", "load loading", r"[Ll]oad(?:ing|ed)? (?:the )?(?:AOT compilation|compiled graph)")
+_LOADED = see(
+    "compiled_loaded", "load loading loaded", r"[Ll]oad(?:ing|ed)? (?:the )?(?:AOT compilation|compiled graph)"
+)
 RULE = Rule(CAUSE, (_LOADED,), judge)

@@ -41,21 +41,21 @@ RULE = Rule(
     (
         see(
             "host_memory",
-            "allocate memory memoryerror oom",
+            "allocate memory memoryerror oom defaultcpuallocator errno",
             r"Cannot allocate memory|DefaultCPUAllocator: (?:can't|not enough)|\[Errno 12\]|"
             r"^MemoryError|oom-kill|Out of memory: Killed|"
             r"Memory cgroup out of memory|low on memory|less than desired CPU memory utilization",
         ),
         see(
             "killed",
-            "killed exit code sigkill signal oomkilled exitcode",
-            r"^Killed\b(?! by)|\d Killed {2,}|exit ?code:? (?:-9|137)\b|: -9\b|SIGKILL|signal "
-            r"9\b|OOM ?Killed|code 137\b",
+            "killed exit code sigkill signal oomkilled exitcode core",
+            r"^Killed\b(?! by)|\d Killed {2,}|exit ?code:? (?:-9|137)\b|Failed core proc\(s\): \{[^}]{1,60}: -9\b|"
+            r"SIGKILL|signal 9\b|OOM ?Killed|code 137\b",
         ),
         remark(
             "host_frozen",
-            "reboot answering frozen freezes unresponsive hangs swap",
-            r"reboot|stops answering|fro?e?ez|unresponsive|swap",
+            "reboot answering frozen freezes unresponsive hangs swap freeze freezes freezing froze",
+            r"reboot|stops answering|freez(?:e|ing)|froze|unresponsive|swap",
         ),
     ),
     judge,

@@ -54,17 +54,22 @@ RULE = Rule(
     (
         see(
             "crash",
-            "illegal launch assert misaligned xid segmentation workspace encoder cublas fallen previous sigsegv ecc "
-            "capture capturing cudnn_status_execution_failed invalid cuda exit code",
+            "illegal launch assert misaligned xid segmentation workspace encoder cublas fallen "
+            "previous sigsegv ecc capture capturing cudnn_status_execution_failed invalid cuda exit "
+            "code exitcode cublas_status_execution_failed cublas_status_internal_error signal core "
+            "cudaerrorstreamcaptureinvalidated cudaerrorstreamcaptureunsupported "
+            "cudaerrorstreamcaptureimplicit",
             r"illegal memory access|illegal instruction was encountered|unspecified launch "
             r"failure|device-side assert|"
             r"misaligned address|NVRM: Xid|\bXid \(|Segmentation fault|SIGSEGV|"
             r"Workspace is locked but|Encoder cache miss for|"
             r"CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)|fallen off the bus|"
             r"operation failed due to a previous error during capture|"
-            r"cudaErrorStreamCapture|operation not permitted when stream is capturing|uncorrectable ECC|"
+            r"cudaErrorStreamCapture(?:Invalidated|Unsupported|Implicit)|"
+            r"operation not permitted when stream is capturing|uncorrectable ECC|"
             r"CUDA error: (?:unknown error|invalid (?:argument|configuration)|an? \w{1,20} instruction)|"
-            r"CUDNN_STATUS_EXECUTION_FAILED|exit ?code:? -(?:11|6)\b|signal (?:11|6)\b",
+            r"CUDNN_STATUS_EXECUTION_FAILED|exit ?code:? -(?:11|6)\b|signal (?:11|6)\b|"
+            r"Failed core proc\(s\): \{[^}]{1,60}: -(?:11|6)\b",
         ),
     ),
     judge,

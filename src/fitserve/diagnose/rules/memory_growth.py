@@ -70,7 +70,7 @@ RULE = Rule(
     CAUSE,
     (
         remark("memory_words", "memory gib gb mb mib rss ram vram cjk", r"memory|RSS|RAM|\d ?[GM]i?B|内存|显存"),
-        see("ray_memory", "memory", r"running low on memory|memory_monitor"),
+        see("ray_memory", "memory memory_monitor", r"running low on memory|memory_monitor"),
     ),
     judge,
     explains=frozenset({"oom_runtime", "host_ram"}),

@@ -106,18 +106,20 @@ RULE = Rule(
     (
         see(
             "nccl_error",
-            "custom_all_reduce nccl dist watchdog collective connectfullmesh peer gloo store",
+            "custom_all_reduce nccl dist watchdog collective connectfullmesh peer gloo store "
+            "distbackenderror ncclunhandledcudaerror ncclsystemerror ncclinternalerror "
+            "ncclremoteerror wait",
             r"NCCL error|DistBackendError|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError|"
             r"Watchdog caught collective operation timeout|connectFullMesh failed|peer access is not supported|"
             r"NCCL communicator was aborted|custom_all_reduce\.cuh|wait timeout after \d{1,9}ms",
         ),
         see(
             "shm_small",
-            "shm memory psm_ space",
+            "shm memory psm_ space exit exitcode core",
             r"Error while creating shared memory segment|/dev/shm has only \d|Insufficient space in \S{1,80} for|"
             r"\[Errno \d{1,3}\] [\w -]{1,40}: ?['\"]?/?psm_|"
             r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No "
-            r"space)|exit ?code:? -7\b",
+            r"space)|exit ?code:? -7\b|Failed core proc\(s\): \{[^}]{1,60}: -7\b",
         ),
         see(
             "nccl_ready",

@@ -74,19 +74,20 @@ RULE = Rule(
         see("quant_dtype", "quantization", r"is not supported for quantization method .{1,60}Supported dtypes"),
         see(
             "quant_config_missing",
-            "config",
+            "config cannot",
             r"Cannot find the config file for \w|Cannot find any of .{0,80}quantize_config|"
             r"Cannot find .{0,40}quantization config",
         ),
         see(
             "quant_names",
-            "keyerror module weights",
+            "keyerror module weights initialized",
             rf"KeyError: .{{0,200}}(?:{_PARTS})|no module or parameter named .{{0,200}}(?:{_PARTS})|"
             rf"not initialized from checkpoint.{{0,400}}(?:{_PARTS})",
         ),
         see(
             "quant_scheme",
-            "symmetric actorder scheme schemes quantization asymmetric activation kernel weight prequant num_bits",
+            "symmetric actorder scheme schemes quantization asymmetric activation kernel weight "
+            "prequant num_bits moe_backend quant_method",
             r"Only symmetric quantization is supported|WNA16MoE is not supported with actorder|"
             r"activation ordering .{0,60}no longer|All MoE projections need to have same quantization scheme|"
             r"Found a different quantization schemes|require group quantization or channelwise|"
@@ -98,7 +99,7 @@ RULE = Rule(
         ),
         see(
             "weight_shapes",
-            "shape size torch dimension tensor",
+            "shape size torch dimension tensor attempted",
             r"Attempted to load weight \(|loaded_weight\.shape|param_data\.shape == |exceeds dimension size \(|"
             r"size mismatch for |The size of tensor a \(\d{1,9}\) must match the size of tensor b",
         ),

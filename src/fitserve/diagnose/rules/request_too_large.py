@@ -77,7 +77,7 @@ RULE = Rule(
         ),
         see(
             "too_many_items",
-            "most limit items",
+            "most limit items passed",
             r"At most (\d{1,6}) ([a-z]{1,12}?)\(?s?\)? may be provided|"
             r"You set ([a-z]{1,12})=(\d{1,6}) .{0,60}but passed (\d{1,6})",
         ),

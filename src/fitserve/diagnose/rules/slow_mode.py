@@ -50,7 +50,7 @@ RULE = Rule(
         see("eager_args", "enforce_eager", r"['\"]?enforce_eager['\"]?[:=] ?True"),
         see(
             "cpu_engine",
-            "cpu cpu_worker gloo",
+            "cpu cpu_worker gloo node",
             r"CPU KV cache size|backend=gloo|device_config=cpu|KV cache on node",
         ),
         see(
@@ -59,7 +59,7 @@ RULE = Rule(
             r"(?:awq|gptq) quantization is not fully optimized|Falling back to unoptimized|EMULATION|"
             r"may degrade performance",
         ),
-        see("slow_hint", "optimal sub implementation fallback", r"sub-optimal|not be optimal|falling back"),
+        see("slow_hint", "optimal sub implementation fallback falling", r"sub-optimal|not be optimal|falling back"),
         remark(
             "slow_note",
             "slow slower tok tokens slowly latency throughput cjk",

@@ -92,7 +92,8 @@ RULE = Rule(
         ),
         see(
             "jit",
-            "ninja nvcc compiler fatal cuda_home ptxas calledprocesserror inductorerror compileerror cppcompileerror",
+            "ninja nvcc compiler fatal cuda_home ptxas calledprocesserror inductorerror compileerror "
+            "cppcompileerror unsupported compile",
             r"Ninja build failed|nvcc: not found|nvcc: No such file|Could not find nvcc|Failed to find C compiler|"
             r"fatal error: \S{1,80}\.h|CUDA_HOME (?:environment variable )?is not set|Unsupported gpu architecture|"
             r"ptxas (?:fatal|error)|nvcc fatal|CalledProcessError: Command .{0,80}(?:gcc|g\+\+|nvcc|ninja|clang|cc')|"
@@ -101,7 +102,7 @@ RULE = Rule(
         see("jit_detail", "nvcc ninja failed", r"/nvcc\b|FAILED: \S|ninja: Entering directory"),
         see(
             "library",
-            "cannot symbol glibc glibcxx compiled device nvml torchvision gpus _c cuda",
+            "cannot symbol glibc glibcxx compiled device nvml torchvision gpus _c cuda found module",
             r"lib(?:cu|nv|torch|c10)\w{0,40}\.so\S{0,12}: cannot open shared object|undefined symbol: |"
             r"GLIBC(?:XX)?_\S{1,12}' not found|Torch not compiled with CUDA enabled|Failed to infer device type|"
             r"No CUDA GPUs are available|no CUDA-capable device|NVML Shared Library Not Found|"

@@ -64,7 +64,7 @@ RULE = Rule(
         ),
         see(
             "too_few_cards",
-            "gpus visible devices gpu",
+            "gpus visible devices gpu local_world_size bounds",
             r"World size \((\d{1,5})\) is larger than the number of available GPUs \((\d{1,5})\)|"
             r"[Tt]ensor parallel size \((\d{1,5})\) (?:exceeds|is larger than) .{0,20}available GPUs \((\d{1,5})\)|"
             r"exceeds the (?:total )?number of available (?:GPUs|devices)|"
@@ -86,7 +86,11 @@ RULE = Rule(
             r"placement group requesting .{0,80}GPU|fulfill resource request .{0,40}'GPU'",
         ),
         see("experts", "experts", r"Tensor parallel size \d{1,5} is greater than the number of experts"),
-        see("not_layout", "group_size min_thread_k min_thread_n block_n block_k", r"is not divisible by"),
+        see(
+            "not_layout",
+            "group_size min_thread_k min_thread_n block_n block_k",
+            r"is not divisible by .{0,60}(?:group_size|min_thread_[kn]|block_[nk])",
+        ),
     ),
     judge,
 )

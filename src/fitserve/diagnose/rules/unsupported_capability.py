@@ -82,7 +82,7 @@ RULE = Rule(
         ),
         see(
             "needs_newer",
-            "requires require needs supports capability supported bf16",
+            "requires require needs supports capability supported bf16 need higher newer above later",
             r"(?:requires?|needs?) (?:a )?(?:GPUs? with )?(?:compute capability|SM ?\d|sm_?\d|CUDA capability)|"
             r"supports? .{0,60}compute capability|only supported on .{0,40}(?:compute capability|SM ?\d|sm_?\d)|"
             r"\bsm_?\d{2,3}a? or (?:higher|newer|above|later)|CPU GDN attention requires BF16",

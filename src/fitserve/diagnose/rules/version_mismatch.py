@@ -54,7 +54,7 @@ RULE = Rule(
     (
         see(
             "architecture",
-            "architectures architecture implementation module",
+            "architectures architecture implementation module supported",
             r"Model architectures .{0,200} (?:are not supported|failed (?:to be inspected)?)|"
             r"was supported in vLLM until|"
             r"Unsupported (?:model )?architecture|is not supported in-tree anymore|Cannot find model module|"
@@ -62,7 +62,7 @@ RULE = Rule(
         ),
         see(
             "model_type",
-            "architecture transformers configuration tokenizer",
+            "architecture transformers configuration tokenizer newer recent",
             r"does not recognize this architecture|[Tt]ransformers version .{0,40}(?:too old|"
             r"required)|requires transformers|"
             r"requires a (?:newer|more recent) version of|Unrecognized configuration class|"
