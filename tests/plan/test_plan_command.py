@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -101,6 +102,17 @@ def test_bad_input_is_a_sentence(args: list[str], capsys: pytest.CaptureFixture[
     assert code in (1, 2, 3)
     assert "Traceback" not in captured.err
     assert "Next:" in captured.err
+
+
+@pytest.mark.parametrize("config", ["{", "[1]", '{"architectures": ["Qwen3ForCausalLM"], "num_attention_heads": -4}'])
+def test_a_broken_config_ends_with_the_next_command(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text(config)
+    assert told(command, [str(tmp_path), "--gpus", "2xRTX3090"]) in (1, 2)
+    said = capsys.readouterr().err
+    assert str(tmp_path) in said
+    assert "Next:" in said
 
 
 @pytest.mark.parametrize("topic", TOPICS)

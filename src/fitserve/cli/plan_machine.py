@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from fitserve.errors import SettingsError, ToolMissing
+from fitserve.errors import FitserveError, SettingsError, ToolMissing
 from fitserve.facts.engine import EngineFacts
 from fitserve.facts.gpu import Gpu
 from fitserve.facts.model import ModelFacts
@@ -21,7 +21,12 @@ def model_of(name: str) -> ModelFacts:
         from fitserve.demo import model_dir
 
         return replace(read_model(model_dir()), name=name)
-    return read_model(name)
+    try:
+        return read_model(name)
+    except FitserveError as error:
+        error.evidence = error.evidence or name
+        error.hint = error.hint or "fitserve plan ORG/NAME"
+        raise
 
 
 def cards_of(gpus: str) -> tuple[Gpu, ...] | None:
