@@ -288,3 +288,14 @@ def replace_env(deployment: Deployment, **more: str) -> Deployment:
     changed = replace(deployment, env={**deployment.env, **more})
     save(changed)
     return changed
+
+
+def test_on_the_way_to_the_next_start_no_stage_of_the_last_is_shown(deploy: Deploy, runner: Start) -> None:
+    started = runner(deploy())
+    live = started.until("answering")
+    assert live.engine
+    os.kill(live.engine.pid, signal.SIGKILL)
+    started.wait()
+    after = read_live("one")
+    assert after
+    assert (after.state, after.stage, after.failures) == ("starting", None, 1)

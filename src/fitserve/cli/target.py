@@ -64,7 +64,8 @@ def _refuse_silent(name: str) -> None:
     if view is None or view.live is None or view.state is not State.ANSWERING:
         live = view.live if view else None
         state = view.state if view else State.STOPPED
-        evidence = (evidence_text(live) or (reason_text(live) if live.reason else "")) if live else ""
+        ended = live is not None and state in (State.STOPPED, State.FAILED)
+        evidence = (evidence_text(live) or (reason_text(live) if live.reason else "")) if live and ended else ""
         hint = f"fitserve doctor {name}" if state is State.HUNG else f"fitserve up {name}"
         message = tr("chat.not_answering", name=name, state=tr(f"run.state_{state}"))
         raise OperationFailed(message, code="not_answering", evidence=evidence, hint=hint)

@@ -93,4 +93,7 @@ class Diary:
         self._edges.journal.write(
             "ended", state=state, reason=reason, detail=detail, evidence=evidence.text, line=evidence.line
         )
-        self.change(state=state, reason=reason, detail=detail, evidence=evidence, engine=None, members=())
+        stages = () if state is State.STARTING else self.live.stages  # the next start begins at its own first stage
+        self.change(
+            state=state, reason=reason, detail=detail, evidence=evidence, engine=None, members=(), stages=stages
+        )

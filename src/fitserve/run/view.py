@@ -67,7 +67,7 @@ def true_live(live: Live | None, program: str | None) -> Live | None:
     if live is None or live.state not in _LIVELY or is_alive(live.runner):
         return live
     if program is not None and program not in STOPPED_STATES:
-        return replace(live, state=State.STARTING, engine=None)  # supervisor is about to start the next runner
+        return replace(live, state=State.STARTING, engine=None, stages=())  # the next runner is about to be started
     if live.runner is not None and live.runner.boot != boot_id():
         return replace(live, state=State.STOPPED, engine=None)  # the machine was restarted
     return replace(live, state=State.FAILED, reason=Reason.RUNNER_DIED)
