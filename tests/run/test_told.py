@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import glob
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fitserve.errors import SettingsError
 from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.environment import engine_env
 from fitserve.run.evidence import Witness, clean
@@ -18,7 +20,7 @@ from fitserve.run.live import Evidence, Live, Reason, StageTime, State, live_pat
 from fitserve.run.processes import Identity, boot_id
 from fitserve.run.redact import HIDDEN, is_secret, redacted_argv, redacted_env
 from fitserve.run.registry import is_name, load, name_for, save
-from fitserve.run.supervisor_conf import Program, program_conf, supervisor_conf
+from fitserve.run.supervisor_conf import Program, program_conf, program_path, supervisor_conf
 from fitserve.run.view import true_live
 from fitserve.stage import Stage
 
@@ -65,6 +67,7 @@ def test_a_state_whose_runner_is_gone_is_corrected() -> None:
     assert true_live(ghost, None).state == "failed"
     assert true_live(ghost, "EXITED").reason == "runner_died"
     assert true_live(ghost, "RUNNING").state == "starting"
+    assert true_live(ghost, "RUNNING").stage is None  # not "answering": that was the last engine
     assert true_live(replace(ghost, runner=Identity(1, 1, "another boot")), None).state == "stopped"
     assert true_live(MOMENT, None) == MOMENT
     assert true_live(None, None) is None
@@ -195,6 +198,28 @@ def test_conf_files_say_what_was_meant(home: Path) -> None:
     assert (section["stopasgroup"], section["killasgroup"]) == ("true", "true")
     parser.read_string(supervisor_conf())
     assert parser["unix_http_server"]["chmod"] == "0600"
+
+
+@pytest.mark.parametrize("odd", ["a%b", "a;b", "a\nb", 'a"b'])
+def test_a_folder_that_supervisor_cannot_hold_is_named(odd: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as moved:
+        moved.setenv("XDG_STATE_HOME", str(home / odd))
+        with pytest.raises(SettingsError, match="can't work in a folder") as refused:
+            supervisor_conf()
+    assert repr(odd)[1:-1] in refused.value.message
+    assert "XDG_STATE_HOME=" in refused.value.hint
+
+
+def test_a_folder_with_brackets_and_spaces_is_found_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as moved:
+        moved.setenv("XDG_STATE_HOME", str(home / "a [b] c"))
+        path = program_path("one")
+        path.parent.mkdir(parents=True)
+        path.touch()
+        parser = configparser.RawConfigParser()
+        parser.read_string(supervisor_conf())
+        (pattern,) = parser["include"]["files"].split()
+        assert glob.glob(pattern) == [str(path)]  # noqa: PTH207 - as supervisor does it
 
 
 def test_a_record_stays_json(home: Path) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fitserve.errors import SettingsError
 from fitserve.paths import runtime_dir, state_dir
 from fitserve.run.exits import EXPECTED_CODES
+from fitserve.text import tr
 
 STOP_WAIT_S = 150  # supervisor's own KILL comes after everything that the runner may wait for
 _PASSED = ("HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
+_UNFIT = set("%;\"'")  # supervisor's conf gives these a meaning
 _PASSED_PREFIXES = ("LC_", "XDG_", "FITSERVE_")
 
 
@@ -68,8 +73,12 @@ def supervisor_env() -> dict[str, str]:
 
 
 def supervisor_conf() -> str:
-    """The supervisor's own conf."""
+    """The supervisor's own conf. Raises SettingsError for a folder whose name it can't hold."""
     folder = supervisor_dir()
+    for path, variable in ((folder, "XDG_STATE_HOME"), (runtime_dir(), "XDG_RUNTIME_DIR")):
+        if not str(path).isprintable() or set(str(path)) & _UNFIT:
+            hint = f"{variable}=/another/folder fitserve …"
+            raise SettingsError(tr("run.path_unfit", path=repr(str(path))), code="path_unfit", hint=hint)
     sections: dict[str, dict[str, object]] = {
         "supervisord": {
             "logfile": folder / "supervisord.log",
@@ -88,7 +97,7 @@ def supervisor_conf() -> str:
         "rpcinterface:supervisor": {
             "supervisor.rpcinterface_factory": "supervisor.rpcinterface:make_main_rpcinterface"
         },
-        "include": {"files": "programs/*.conf"},
+        "include": {"files": re.sub(r"\s", "?", glob.escape(str(folder / "programs"))) + "/*.conf"},
     }
     return _ini(sections)
 
@@ -138,5 +147,5 @@ def _doubled(value: object) -> str:
     """Supervisor expands `%(name)s` in every value, and takes ` ;` for a comment."""
     text = str(value).replace("%", "%%")
     if " ;" in text or "\n" in text:
-        raise ValueError(f"supervisor can't take this in its conf: {text!r}")
+        raise SettingsError(tr("run.path_unfit", path=repr(str(value))), code="path_unfit")
     return text
