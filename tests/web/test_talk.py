@@ -98,6 +98,15 @@ def test_a_refused_picture_gives_the_draft_back(desk: Desk, tmp_path: Path, stub
     assert stub[1].requests == []
 
 
+def test_under_a_refusal_no_older_figures_stand(desk: Desk, picture: Picture, tmp_path: Path) -> None:
+    talk = ask(desk, Talk(), "What?", picture("red"))
+    assert "figures" in notice_line(talk, "en")
+    path = tmp_path / "x.png"
+    path.write_bytes(b"")
+    refused = ask(desk, talk, "What?", path)
+    assert "figures" not in notice_line(refused, "en")
+
+
 def test_a_failure_is_a_bubble_and_leaves_no_turn(desk: Desk) -> None:
     talk = ask(desk, Talk(), "too long")
     assert talk.bubbles[-1].kind is Kind.PROBLEM

@@ -73,9 +73,13 @@ class Page:
             sanitize_html=True,
             allow_tags=False,
             feedback_options=None,
-            placeholder=self._tr("placeholder"),
+            placeholder=self._invitation(),
             group_consecutive_messages=False,
         )
+
+    def _invitation(self) -> str:
+        """What stands in an empty conversation; of the demo model also the questions that it understands."""
+        return "\n\n".join(self._tr(name) for name in ("placeholder", *(("demo_asks",) if self._is_demo else ())))
 
     def _box(self) -> gr.MultimodalTextbox:
         return gr.MultimodalTextbox(

@@ -86,7 +86,7 @@ class Desk:
         try:
             pictures = await asyncio.to_thread(_read, draft.files)
         except Problem as problem:
-            yield replace(talk, busy=False, notices=_told(problem), draft=draft)
+            yield replace(talk, busy=False, notices=_told(problem), draft=draft, answer=None)
             return
         text = draft.text.strip() or tr("chat.describe", language)
         question = talk.conversation.ask(text, pictures, policy)
