@@ -10,7 +10,7 @@ from fitserve.text import tr
 
 _COUNTS = (
     "tensor_parallel_size", "max_model_len", "max_num_seqs", "max_num_batched_tokens", "block_size",
-    "kv_cache_memory_bytes", "max_cudagraph_capture_size", "cpu_kv_cache_space_gib",
+    "kv_cache_memory_bytes", "max_cudagraph_capture_size",
 )  # fmt: skip
 # config/cache.py CacheDType (0.32), by how their names begin
 _CACHE_DTYPES = ("auto", "float16", "bfloat16", "fp8", "nvfp4", "turboquant_", "ultraquant_", "int4_per", "int8_per")
