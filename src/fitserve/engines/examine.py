@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from fitserve.engines.child_output import child_output
 from fitserve.facts.engine import EngineFacts
 from fitserve.paths import cache_dir
 from fitserve.text import tr
@@ -43,16 +44,20 @@ def examine(python: Path, *, quick: bool = False) -> Answer:
     """Ask the interpreter itself. Never raises for what it finds: an interpreter that can't start has a problem."""
     argv = [str(python), str(SCRIPT), *(["--quick"] if quick else [])]
     env = os.environ | {"VLLM_NO_USAGE_STATS": "1", "PYTHONUTF8": "1", "HF_HUB_OFFLINE": "1"}
+    seconds = 60.0 if quick else SECONDS
+
+    def waiting() -> None:
+        import click
+
+        click.echo(tr("engines.examining", python=python, seconds=int(seconds)), err=True)
+
     try:
-        done = subprocess.run(
-            argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=60 if quick else SECONDS, check=False,
-        )  # fmt: skip
+        done = child_output(argv, env, seconds, waiting)
     except subprocess.TimeoutExpired as error:
         return Answer("vllm", problem=tr("engines.import_timeout", seconds=int(error.timeout)))
     except OSError as error:
         return Answer(None, problem=f"{error.strerror or error}: {python}")
-    return read(done.stdout) or Answer(None, problem=_last_line(done.stderr, done.returncode))
+    return read(done.stdout) or Answer(None, problem=_last_line(done.stderr, done.code))
 
 
 def read(output: str) -> Answer | None:
