@@ -58,6 +58,8 @@ def format_bytes(size_bytes: int) -> str:
 
 def _split(text: str) -> tuple[Decimal, str]:
     match = _NUMBER.fullmatch(text)
+    if match is None and text.strip().startswith("-") and _NUMBER.fullmatch(text.strip()[1:]):
+        raise ValueError(f"{text!r} is out of range: below 0")
     if match is None:
         raise ValueError(f"{text!r} is not a number")
     return Decimal(match[1]), match[2]
