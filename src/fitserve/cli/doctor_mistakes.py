@@ -19,5 +19,5 @@ def show(*, as_json: bool = False) -> None:
         return
     for row in rows:
         click.echo(click.style(row.setting, fg="red"))
-        click.echo(f"  {tr('mistakes.head_symptom')}: {row.symptom}  ({row.cause})")
-        click.echo(f"  {tr('mistakes.head_right')}: {click.style(row.right, fg='green')}")
+        click.echo(f"  {tr('mistakes.head_symptom')}{tr('mistakes.colon')}{row.symptom}  ({row.cause})")
+        click.echo(f"  {tr('mistakes.head_right')}{tr('mistakes.colon')}{click.style(row.right, fg='green')}")

@@ -37,7 +37,10 @@ def _table(cards: tuple[Gpu, ...]) -> Table:
         right = column in ("index", "total", "free", "bandwidth")
         folds = column in ("card", "processes")
         name = tr(f"inspect.column_{column}")
-        table.add_column(name, justify="right" if right else "left", overflow="fold", no_wrap=not folds)
+        least = min(24, max(map(len, (card.name for card in cards)))) if column == "card" else None
+        table.add_column(
+            name, justify="right" if right else "left", overflow="fold", no_wrap=not folds, min_width=least
+        )
     for card in cards:
         table.add_row(*_row(card))
     return table

@@ -99,7 +99,8 @@ def _answering(look: Look) -> Check:
         "hung": CheckState.FAIL,
         "failed": CheckState.FAIL,
     }
-    detail = f"{look.state}: {look.detail}" if look.detail else look.state
+    state = tr(f"doctor.is_{look.state}")
+    detail = tr("doctor.is_because", state=state, detail=look.detail) if look.detail else state
     return Check("answering", states.get(look.state, CheckState.UNKNOWN), detail)
 
 
