@@ -39,6 +39,12 @@ def early(case: Case, *keys: str) -> Hit | None:
     return min(found, key=lambda hit: hit.line, default=None)
 
 
+def complained(case: Case, *keys: str) -> Hit | None:
+    """The earliest hit that is not mere information: what ended a start was written as more than that."""
+    found = [hit for key in keys for hit in case.hits(key) if hit.level not in ("INFO", "DEBUG")]
+    return min(found, key=lambda hit: hit.line, default=None)
+
+
 def first(case: Case, *keys: str) -> Hit | None:
     """The earliest hit of these patterns."""
     found = [hit for key in keys for hit in case.hits(key)[:1]]

@@ -18,7 +18,7 @@ from fitserve.diagnose.fixes import set_utilization, step
 from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._memory import held_by_others
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import complained, finding
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
@@ -27,7 +27,7 @@ _USED = re.compile(r"(\d{1,7}(?:\.\d+)?) ?(MiB|GiB|MB|GB) (?:is |are |was |were 
 
 
 def judge(case: Case) -> Finding | None:
-    seen = first(case, "free_below_share", "profiling_freed")
+    seen = complained(case, "free_below_share", "profiling_freed")
     if seen is not None:
         figures = ("free_at_start_gib",)
         stage = Stage.PROFILE if "memory profiling" in seen.text else Stage.CONFIG

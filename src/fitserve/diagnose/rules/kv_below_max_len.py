@@ -15,7 +15,7 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding
 from fitserve.diagnose.fixes import automatic_length, fewer_batched_tokens, half_kv, raise_utilization, shorter_length
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import complained, finding
 from fitserve.stage import Stage
 from fitserve.text import tr
 
@@ -24,7 +24,7 @@ _GAP = 0.35  # of what is needed: a larger gap is not closed by more utilization
 
 
 def judge(case: Case) -> Finding | None:
-    seen = first(case, "kv_short", "kv_short_tokens")
+    seen = complained(case, "kv_short", "kv_short_tokens")
     if seen is None:
         return None
     needed, available = case.figure("needed_kv_gib"), case.figure("available_kv_gib")

@@ -12,14 +12,14 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding
 from fitserve.diagnose.fixes import fewer_sequences, raise_utilization, shorter_length
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import complained, finding
 from fitserve.stage import Stage
 
 CAUSE = "mamba_blocks_below_seqs"
 
 
 def judge(case: Case) -> Finding | None:
-    seen = first(case, "mamba_blocks")
+    seen = complained(case, "mamba_blocks")
     if seen is None:
         return None
     sequences, blocks = int(seen.groups[0] or 0), int(seen.groups[1] or 0)

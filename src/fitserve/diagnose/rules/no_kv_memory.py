@@ -23,7 +23,7 @@ from fitserve.diagnose.fixes import (
 )
 from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import complained, finding
 from fitserve.stage import Stage
 
 CAUSE = "no_kv_memory"
@@ -31,7 +31,7 @@ _ABSURD = 0.2  # of the card: no set of graphs takes that much
 
 
 def judge(case: Case) -> Finding | None:
-    seen = first(case, "no_blocks", "no_auto_fit", "cpu_kv")
+    seen = complained(case, "no_blocks", "no_auto_fit", "cpu_kv")
     oom = find_oom(case)
     figures = ("weights_gib", "available_kv_gib", "activation_peak_gib", "graph_estimate_gib", "encoder_budget_tokens")
     if seen is not None:

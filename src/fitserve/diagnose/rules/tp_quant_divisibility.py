@@ -13,7 +13,7 @@ from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import make, step
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import complained, finding
 from fitserve.diagnose.version import knows
 from fitserve.stage import Stage
 
@@ -21,7 +21,7 @@ CAUSE = "tp_quant_divisibility"
 
 
 def judge(case: Case) -> Finding | None:
-    seen = first(case, "shard_tile", "shard_group", "shard_block")
+    seen = complained(case, "shard_tile", "shard_group", "shard_block")
     if seen is None:
         return None
     return finding(case, CAUSE, case.place(Stage.LOAD), [seen], _fixes(case))

@@ -93,7 +93,7 @@ def _wrapped(number: int, text: str) -> LogLine:
     for _ in range(5):
         if text.startswith("{") and (inner := _from_json(text)):
             text, level, stamp, process, pid = inner
-            if level:
+            if level and not _HEAD.match(text):
                 return LogLine(number, process, pid, level, stamp or time, "", text)
             time = stamp or time
         elif head := _HEAD.match(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -17,6 +18,8 @@ from fitserve.stage import Stage
 MARK, FIGURE, WATCH = range(3)  # groups of the index that a start is fed with
 _KEPT = 4  # hits of one pattern that are kept from the beginning, and as many from the end
 _NOTES = 40
+# What a user wrote or was answered stands in these lines: only their heads are the engine's own words.
+_QUOTED = re.compile(r"(?:(?:Received|Added|Finished) request|Generated response) \S{1,200}|Request \S{1,200} details:")
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,8 @@ class Start:
         elif line.level in ("ERROR", "CRITICAL") and len(self.errors) < _NOTES:
             self.errors.append(line)
         said = self._settings(line)
-        hits = index.hits(line.text, remark=line.level == "NOTE")
+        quoted = _QUOTED.match(line.text) if line.level in ("INFO", "DEBUG") else None
+        hits = index.hits(quoted[0] if quoted else line.text, remark=line.level == "NOTE")
         if hits:
             said = self._stage(line, hits) or said
             said = self._take(line, hits) or said
