@@ -41,3 +41,43 @@ def test_a_collector_that_calls_everything_info_hides_no_error():
     inner = "ERROR 07-14 09:20:00 [core.py:1099] ValueError: No available memory for the cache blocks."
     found = diagnose(read_lines([f'{{"level": "info", "log": "{inner}"}}'], watched()))
     assert found.findings[0].cause == "no_kv_memory"
+
+
+SILENT = (
+    "(EngineCore pid=9) INFO 07-14 09:21:33 [shm_broadcast.py:681] No available shared memory broadcast block found in "
+    "60 seconds."
+)
+LATE = [
+    "(EngineCore pid=9) ERROR 07-14 09:25:33 [core.py:1300] EngineCore encountered a fatal error.",
+    "(EngineCore pid=9) ERROR 07-14 09:25:33 [core.py:1300] TimeoutError: RPC call to sample_tokens timed out.",
+    "(APIServer pid=1) vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.",
+]
+
+
+def test_silence_that_ends_in_a_timeout_is_a_hang():
+    first = judged(*[SILENT] * 4, *LATE).findings[0]
+    assert (first.cause, first.severity) == ("multi_gpu_comm", "fatal")
+    assert "NCCL_P2P_DISABLE" in first.fixes[0].env
+
+
+def test_an_exception_in_the_engine_after_serving_is_a_death():
+    line = "(EngineCore pid=9) ERROR 07-14 09:25:33 [core.py:1300] RuntimeError: nobody knows this sentence"
+    first = judged(line).findings[0]
+    assert (first.cause, first.severity, first.stage) == ("unknown", "fatal", "serve")
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "cause"),
+    [
+        ("profile_run", "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072", ""),
+        ("profile_run", "InductorError: FileNotFoundError: [Errno 2] No such file or directory: 'ptxas'", "toolchain_or_driver"),
+        ("profile_run", "ValueError: type fp8e4nv not supported in this architecture.", "unsupported_capability"),
+        ("profile_run", "RuntimeError: nobody knows this sentence", "unknown"),
+    ],
+)  # fmt: skip
+def test_the_traceback_tells_the_stage(function, error, cause):
+    head = "(EngineCore pid=9) ERROR 07-14 09:13:01 [core.py:1099] "
+    lines = ["Traceback (most recent call last):", f'  File "/x/vllm/v1/worker/gpu.py", line 4, in {function}', error]
+    found = diagnose(read_lines([head + line for line in lines], watched()))
+    assert found.findings[0].cause == (cause or "unsupported_capability")
+    assert found.stage == "profile"

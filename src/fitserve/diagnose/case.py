@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from fitserve.diagnose.finding import Evidence
+from fitserve.diagnose.frames import stage_of_frames
 from fitserve.observe.log.failures import Failure
 from fitserve.observe.log.start import Hit, Start
 from fitserve.stage import Stage
@@ -57,6 +58,12 @@ class Case:
     def frames(self) -> frozenset[str]:
         """Functions on the way to any failure."""
         return frozenset(name for failure in self.failures for name in failure.functions)
+
+    @cached_property
+    def framed(self) -> Stage | None:
+        """The stage of a start that a traceback proves, None where none does or the service was up."""
+        found = (stage_of_frames(failure) for failure in self.roots)
+        return None if self.served else next((stage for stage in found if stage not in (None, Stage.SERVE)), None)
 
     @cached_property
     def release(self) -> Release | None:
@@ -147,9 +154,10 @@ class Case:
         return Stage.SERVE if self.served else default
 
     def started(self, default: Stage) -> Stage:
-        """The stage that was reached, where that is past loading; else `default`."""
-        stage = self.start.stage
-        return self.place(stage if stage is not None and self.reached(Stage.PROFILE) else default)
+        """The stage that a traceback proves, else the one that was reached, where that is past loading; `default`."""
+        stage = self.framed or self.start.stage
+        told = self.framed is not None or self.reached(Stage.PROFILE)
+        return self.place(stage if stage is not None and told else default)
 
     def evidence(self, *hits: Hit | Failure | None, figures: tuple[str, ...] = ()) -> tuple[Evidence, ...]:
         """Lines that prove a finding: the telling ones first, then the lines of the figures it rests on."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence
+from fitserve.diagnose.frames import CAPTURE, CAPTURE_FILE, DEVICE, KV, LOAD, PROBE, PROFILE, SERVE, WARM
 from fitserve.observe.log.failures import Failure
 from fitserve.stage import Stage
 
@@ -20,37 +21,12 @@ _OUT = re.compile(
     r"CUBLAS_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|not enough GPU memory|CUDA driver error: out of memory"
 )
 _TUNED = re.compile(r"Triton Error \[CUDA\]: out of memory")
-_PROBE = {"profile_cudagraph_memory", "_init_minimal_kv_cache_for_profiling"}
-_PROFILE = {
-    "profile_run",
-    "determine_available_memory",
-    "determine_num_available_blocks",
-    "profile_num_available_blocks",
-}
 _VISION = {
     "embed_multimodal", "get_multimodal_embeddings", "_execute_mm_encoder", "execute_mm_encoder",
     "_process_image_input", "_process_video_input", "get_image_features", "get_video_features", "_get_mm_dummy_batch",
     "_process_image_pixels",
 }  # fmt: skip
 _VISION_FILE = re.compile(r"vision|siglip|[/_]vit|mm_encoder|vit_attn|clip")
-_CAPTURE = {
-    "capture_model", "_capture_cudagraphs", "_warmup_and_capture", "capture_end", "capture_begin", "capture_graphs",
-}  # fmt: skip
-_CAPTURE_FILE = re.compile(r"torch/cuda/graphs\.py|cudagraph_utils\.py")
-_WARM = {
-    "compile_or_warm_up_model", "kernel_warmup", "warmup_kernels", "_warmup_prefill_kernels", "_dummy_sampler_run",
-    "warming_up_model",
-}  # fmt: skip
-_LOAD = {
-    "load_model", "initialize_model", "create_weights", "process_weights_after_loading", "gptq_marlin_moe_repack",
-    "awq_marlin_moe_repack", "marlin_moe_permute_scales", "meta_to_empty", "_initialize_model", "load_weights",
-}  # fmt: skip
-_DEVICE = {"init_device", "init_worker_distributed_environment", "set_device", "request_memory"}
-_KV = {
-    "initialize_from_config", "initialize_kv_cache", "_allocate_kv_cache", "_allocate_kv_cache_tensors",
-    "initialize_kv_cache_tensors", "initialize_cache", "_init_cache_engine",
-}  # fmt: skip
-_SERVE = {"_process_engine_step", "run_busy_loop", "run_engine_loop", "execute_model", "sample_tokens", "engine_step"}
 _FORWARD = {"forward", "fused_experts_impl", "inplace_fused_experts", "forward_cuda", "forward_native", "_dummy_run"}
 _AUTOTUNE = {"solve_tril", "_bench", "do_bench", "chunk_gated_delta_rule"}
 _SAMPLER_FILE = re.compile(r"sample/|sampler")
@@ -82,15 +58,15 @@ def _is_oom(failure: Failure) -> bool:
 def _by_frames(case: Case, failure: Failure) -> Oom | None:
     """The outermost function that tells decides: a capture inside the probe is the probe's."""
     names, files = failure.functions, " ".join(frame.file for frame in failure.frames)
-    if names & _PROBE:
+    if names & PROBE:
         return Oom("oom_graph_probe", Stage.PROFILE, failure, Confidence.HIGH)
-    if names & _PROFILE:
+    if names & PROFILE:
         return _while_profiling(case, failure, files)
-    if names & _CAPTURE or _CAPTURE_FILE.search(files):
+    if names & CAPTURE or CAPTURE_FILE.search(files):
         return Oom("oom_graph_capture", Stage.GRAPH_CAPTURE, failure, Confidence.HIGH)
-    if names & _WARM:
+    if names & WARM:
         return Oom("oom_graph_capture", Stage.WARMUP, failure, Confidence.HIGH)
-    if names & _KV:
+    if names & KV:
         return _while_allocating(case, failure)
     return _before_or_after(case, failure)
 
@@ -106,25 +82,13 @@ def _while_profiling(case: Case, failure: Failure, files: str) -> Oom:
 def _before_or_after(case: Case, failure: Failure) -> Oom | None:
     """Loading and the device, or a request."""
     names = failure.functions
-    if names & _LOAD and not case.served:
+    if names & LOAD and not case.served:
         return Oom("oom_weight_load", Stage.LOAD, failure, Confidence.HIGH)
-    if names & _DEVICE and not case.served:  # nothing of this engine is on the card yet
+    if names & DEVICE and not case.served:  # nothing of this engine is on the card yet
         return Oom("gpu_memory_held", Stage.CONFIG, failure, Confidence.MEDIUM)
-    if names & _SERVE and (case.served or case.start.stage is None):
+    if names & SERVE and (case.served or case.start.stage is None):
         return _while_serving(failure, Confidence.HIGH)
     return None
-
-
-def stage_of_frames(failure: Failure) -> Stage | None:
-    """The stage that the functions of a traceback belong to, None where none is known."""
-    names, files = failure.functions, " ".join(frame.file for frame in failure.frames)
-    places = (
-        (_PROBE | _PROFILE, Stage.PROFILE), (_CAPTURE, Stage.GRAPH_CAPTURE), (_WARM, Stage.WARMUP),
-        (_KV, Stage.KV_ALLOC), (_LOAD, Stage.LOAD), (_SERVE, Stage.SERVE),
-    )  # fmt: skip
-    if _CAPTURE_FILE.search(files) and not names & _PROFILE:
-        return Stage.GRAPH_CAPTURE
-    return next((stage for functions, stage in places if names & functions), None)
 
 
 def _while_allocating(case: Case, failure: Failure) -> Oom:

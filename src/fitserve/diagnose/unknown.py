@@ -60,12 +60,13 @@ def judge(case: Case, told: frozenset[int] = frozenset()) -> Finding | None:
 
 def _failed(case: Case) -> bool:
     """Whether the start or the service ended: any failure before it served, an engine that died after."""
-    dead = any(failure.wrapper for failure in case.failures) or bool(case.hits("engine_dead"))
+    inner = any(failure.process.startswith(("EngineCore", "Worker", "VllmWorker")) for failure in case.roots)
+    dead = inner or any(failure.wrapper for failure in case.failures) or bool(case.hits("engine_dead"))
     return bool(case.failures) and (dead or not case.served)
 
 
 def _unnamed(case: Case) -> Finding:
-    stage = case.place(case.start.stage or Stage.CONFIG)
+    stage = case.place(case.framed or case.start.stage or Stage.CONFIG)
     roots = case.roots
     if roots and roots[0].error == "Value error":  # vLLM's own check of its settings
         return _refused(roots[0])

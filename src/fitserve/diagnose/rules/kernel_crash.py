@@ -12,7 +12,8 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import drop, eager, environment, make, step
-from fitserve.diagnose.oom import find_oom, stage_of_frames
+from fitserve.diagnose.frames import stage_of_frames
+from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.stage import Stage

@@ -70,11 +70,13 @@ def _hang(case: Case) -> Finding | None:
         if hit.stage is Stage.SERVE or (hit.stage and hit.stage.before(Stage.PROFILE))
     ]
     periodic = case.start.periodic
-    if case.failures:
+    if any(failure.error != "TimeoutError" for failure in case.roots):
         return None
     if case.served and (len(silent) >= 2 or (periodic.stalled >= _STALL and case.tp > 1)):
-        seen = silent or []
+        seen = [*silent[:2], *case.roots[:1]]
         return finding(case, CAUSE, Stage.SERVE, seen, fixes, confidence=Confidence.MEDIUM, key="comm_hang")
+    if case.failures:
+        return None
     told = case.noted("hangs")
     if told and case.tp > 1 and not case.start.periodic.peak_generation:
         stage = case.place(Stage.LOAD)

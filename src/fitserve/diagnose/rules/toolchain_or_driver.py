@@ -51,6 +51,8 @@ def _stage(case: Case, key: str, default: Stage, detail: list[Hit]) -> Stage:
     text = " ".join(hit.text for hit in [*case.hits("jit"), *detail]).lower()
     if case.served:
         return Stage.SERVE
+    if case.framed is not None:
+        return case.framed
     if "sampling" in text:
         return Stage.PROFILE
     if any(word in text for word in ("prefill", "decode", "attention", "mla", "page")):
@@ -92,9 +94,10 @@ RULE = Rule(
         ),
         see(
             "jit",
-            "ninja nvcc compiler fatal cuda_home ptxas calledprocesserror inductorerror compileerror "
+            "ninja nvcc gcc compiler fatal cuda_home ptxas calledprocesserror inductorerror compileerror "
             "cppcompileerror unsupported compile",
             r"Ninja build failed|nvcc: not found|nvcc: No such file|Could not find nvcc|Failed to find C compiler|"
+            r"No such file or directory: '?(?:\S{0,80}/)?(?:ptxas|nvcc|ninja|gcc)\b|"
             r"fatal error: \S{1,80}\.h|CUDA_HOME (?:environment variable )?is not set|Unsupported gpu architecture|"
             r"ptxas (?:fatal|error)|nvcc fatal|CalledProcessError: Command .{0,80}(?:gcc|g\+\+|nvcc|ninja|clang|cc')|"
             r"C(?:pp|\+\+)CompileError|C\+\+ compile error",

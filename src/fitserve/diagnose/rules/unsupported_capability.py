@@ -37,7 +37,7 @@ def _stage(case: Case, seen: Hit) -> Stage:
     if "quantization method" in seen.text and (seen.process.startswith("APIServer") or (config and not loader)):
         return Stage.CONFIG
     if "shared memory" in seen.text:
-        return case.place(seen.stage or Stage.PROFILE)
+        return case.place(case.framed or seen.stage or Stage.PROFILE)
     return case.started(Stage.LOAD)
 
 

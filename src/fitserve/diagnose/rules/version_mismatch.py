@@ -13,7 +13,8 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding
 from fitserve.diagnose.fixes import step
-from fitserve.diagnose.oom import find_oom, stage_of_frames
+from fitserve.diagnose.frames import stage_of_frames
+from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import early, finding, first
 from fitserve.stage import Stage
