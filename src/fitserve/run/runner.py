@@ -21,6 +21,7 @@ from fitserve.run.live import Evidence, Live, Reason, State
 from fitserve.run.processes import Identity
 from fitserve.run.pulse import Pulse
 from fitserve.run.release import wait_for_memory
+from fitserve.run.shared_memory import SharedMemory
 from fitserve.run.signals import Event, Gone, Health, PortLost, Probed, Reached, StopAsked
 from fitserve.run.sockets import clear_sockets, with_sockets
 from fitserve.run.sweep import end, engine_members
@@ -37,6 +38,13 @@ class _Running:
     drain: Drain
     pulse: Pulse
     gpu_before: tuple[int, ...] | None
+    shared: SharedMemory
+
+    def members(self) -> tuple[Identity, ...]:
+        """The engine's processes now; what they share is remembered."""
+        found = self.engine.members()
+        self.shared.look(member.pid for member in found)
+        return found
 
 
 class Runner:
@@ -125,7 +133,7 @@ class Runner:
         gpu_before = self._edges.gpu.used_bytes()
         self._log.start()
         deployment = self._deployment
-        env = with_sockets(deployment.name, deployment.env)
+        env, shared = with_sockets(deployment.name, deployment.env), SharedMemory()
         engine = EngineProcess(deployment.argv, env, self._mark, deployment_dir(deployment.name))
         self._diary.begin(engine.identity)
         drain = Drain(engine.output, self._log, self._read)
@@ -134,7 +142,7 @@ class Runner:
         waiter = threading.Thread(target=lambda: self._events.put(Gone(engine.process.wait())), daemon=True)
         for thread in (drain, waiter, pulse):
             thread.start()
-        return _Running(engine, drain, pulse, gpu_before)
+        return _Running(engine, drain, pulse, gpu_before, shared)
 
     def _read(self, line: str) -> None:
         """Every line of the engine, on the draining thread."""
@@ -169,7 +177,7 @@ class Runner:
                 return self._probed(running, probe, last)
             case Reached(stage):
                 self._diary.reach(stage)
-                self._diary.change(members=running.engine.members())
+                self._diary.change(members=running.members())
             case Health(good):
                 return self._looked(running, good)
         return None
@@ -186,7 +194,7 @@ class Runner:
         self._answering_at = self._edges.clock.monotonic()
         self._diary.reach(Stage.SERVE)
         self._diary.reach(Stage.ANSWERING)
-        members = running.engine.members()
+        members = running.members()
         pids = tuple(member.pid for member in members)
         measured = self._edges.meter.measure(self._deployment, pids, self._edges.lines.figures())
         self._edges.journal.write("measured", **measured)
@@ -196,6 +204,7 @@ class Runner:
         """A look at the engine: hung after several misses in a row, well again after one good look."""
         self._misses = 0 if good else self._misses + 1
         running.engine.reap()
+        running.members()
         if self._diary.live.failures and self._stable():
             self._diary.change(failures=0)
         state = self._diary.live.state
@@ -260,9 +269,11 @@ class Runner:
         """End every process of the engine, read its last words, wait for the memory."""
         running.pulse.end()
         known = self._diary.live.members
+        running.members()
         everybody = frozenset(one.pid for one in (*known, *running.engine.members(known), running.engine.identity))
         stubborn = running.engine.end(self._policy.stop_wait_s, self._edges.clock, known)
         clear_sockets(self._deployment.name)
+        cleared = running.shared.clear()
         running.drain.join(timeout=5.0)
         self._log.close()
         release = wait_for_memory(
@@ -271,6 +282,7 @@ class Runner:
         self._edges.journal.write(
             "engine_ended",
             killed=[one.pid for one in stubborn],
+            shared_memory=cleared,
             gpu_memory_back="unknown" if release.back is None else release.back,
             gpu_wait_s=round(release.seconds, 2),
             gpu_holders=[holder.pid for holder in release.holders],
