@@ -208,6 +208,9 @@ def test_chinese(open_page: Open, picture: Picture, seen: Seen) -> None:
     page = open_page(locale="zh-CN")
     assert page.page.url.endswith("/zh/")
     assert page.page.locator("#box textarea").get_attribute("placeholder").startswith("输入问题")
+    page.page.locator("#box button[aria-label='发送']").wait_for()
+    page.page.locator("#box button[aria-label='上传图片']").wait_for()
+    assert page.page.locator("html").get_attribute("lang") == "zh"
     page.ask("什么颜色？", picture("red", size=(2048, 1024)))
     assert "red.png：2048x1024 -> 1024x512" in page.notices
     page.ask("", picture("blue"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from contextlib import closing
@@ -38,6 +39,14 @@ footer { display: none !important }
 """
 _HEAD = """<link rel="icon" href="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'>\
 <rect width='8' height='8' rx='2' fill='%23c2410c'/><path d='M2 6V2h4M2 4h3' stroke='white' fill='none'/></svg>">"""
+_GRADIO_SAYS = ("conversation_label", "box_label", "drop_label", "file_label", "upload_label", "send_label")
+_RELABEL = """<script>(() => {
+const words = WORDS; let waiting = false;
+const tell = () => { waiting = false; document.documentElement.lang = "LANGUAGE";
+  for (const one of document.querySelectorAll("[aria-label]")) {
+    const word = words[one.getAttribute("aria-label")]; if (word) one.setAttribute("aria-label", word); } };
+new MutationObserver(() => { if (!waiting) { waiting = true; setTimeout(tell, 200); } })
+  .observe(document.documentElement, {childList: true, subtree: true}); tell(); })()</script>"""
 _FONTS = ("ui-sans-serif", "system-ui", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "WenQuanYi Zen Hei",
           "sans-serif")  # fmt: skip
 
@@ -122,7 +131,6 @@ def build(endpoint: Endpoint, place: Place, is_demo: bool) -> App:
     options: dict[str, Any] = {
         "theme": theme,
         "css": _CSS,
-        "head": _HEAD,
         "max_file_size": _UPLOAD_LIMIT,
         "footer_links": [],
     }
@@ -130,10 +138,18 @@ def build(endpoint: Endpoint, place: Place, is_demo: bool) -> App:
         blocks = Page(desk, language, is_demo).blocks()
         gr.mount_gradio_app(
             app, blocks, f"/{language}", show_error=False, run_history=False, ssr_mode=False, pwa=False,
-            mcp_server=False, enable_monitoring=False, allowed_paths=[], **options,
+            mcp_server=False, enable_monitoring=False, allowed_paths=[], head=_head(language), **options,
         )  # fmt: skip
         blocks._queue.sleep_when_free = _QUEUE_POLL_S
     return Guard(app, place.door)
+
+
+def _head(language: str) -> str:
+    """The icon; and, because Gradio's own labels are English for everybody, those of the page's language."""
+    words = {tr(f"web.{name}", "en"): tr(f"web.{name}", language) for name in _GRADIO_SAYS}
+    if language == "en":
+        return _HEAD
+    return _HEAD + _RELABEL.replace("WORDS", json.dumps(words)).replace("LANGUAGE", language)
 
 
 def _home(fixed: str) -> Callable[[Any], Any]:
