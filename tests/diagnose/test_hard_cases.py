@@ -70,7 +70,7 @@ def test_an_exception_in_the_engine_after_serving_is_a_death():
     ("function", "error", "cause"),
     [
         ("profile_run", "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 131072", ""),
-        ("profile_run", "InductorError: FileNotFoundError: [Errno 2] No such file or directory: 'ptxas'", "toolchain_or_driver"),
+        ("profile_run", "InductorError: OSError: No such file or directory: 'ptxas'", "toolchain_or_driver"),
         ("profile_run", "ValueError: type fp8e4nv not supported in this architecture.", "unsupported_capability"),
         ("profile_run", "RuntimeError: nobody knows this sentence", "unknown"),
     ],
@@ -81,3 +81,29 @@ def test_the_traceback_tells_the_stage(function, error, cause):
     found = diagnose(read_lines([head + line for line in lines], watched()))
     assert found.findings[0].cause == (cause or "unsupported_capability")
     assert found.stage == "profile"
+
+
+def test_the_samplers_state_follows_the_requests():
+    head = "(EngineCore pid=9) ERROR 07-14 09:13:01 [core.py:1099] "
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/x/vllm/v1/worker/gpu/model_runner.py", line 4, in load_model',
+        '  File "/x/vllm/v1/worker/gpu/sample/penalties.py", line 4, in __init__',
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.79 GiB.",
+    ]
+    first = diagnose(read_lines([head + line for line in lines], watched())).findings[0]
+    assert "--max-num-seqs" in first.fixes[0].set
+    assert first.cause != "oom_weight_load"
+
+
+def test_a_refused_argument_is_named():
+    line = "vllm serve: error: argument --limit-mm-per-prompt/-x: Value {image:1} cannot be converted"
+    found = diagnose(read_lines([line], watched()))
+    assert (found.stage, found.findings[0].severity) == ("config", "fatal")
+    assert found.findings[0].fixes[0].set == {"--limit-mm-per-prompt": None}
+
+
+def test_unknown_flags_are_left_out():
+    line = "vllm serve: error: unrecognized arguments: --max-cudagraph-capture-size 16 --skip-mm-profiling"
+    first = diagnose(read_lines([line], watched())).findings[0]
+    assert first.fixes[0].set == {"--max-cudagraph-capture-size": None, "--skip-mm-profiling": None}

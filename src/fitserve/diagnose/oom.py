@@ -29,7 +29,7 @@ _VISION = {
 _VISION_FILE = re.compile(r"vision|siglip|[/_]vit|mm_encoder|vit_attn|clip")
 _FORWARD = {"forward", "fused_experts_impl", "inplace_fused_experts", "forward_cuda", "forward_native", "_dummy_run"}
 _AUTOTUNE = {"solve_tril", "_bench", "do_bench", "chunk_gated_delta_rule"}
-_SAMPLER_FILE = re.compile(r"sample/|sampler")
+SAMPLER_FILE = re.compile(r"sample/|sampler")
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,8 @@ def _while_profiling(case: Case, failure: Failure, files: str) -> Oom:
 def _before_or_after(case: Case, failure: Failure) -> Oom | None:
     """Loading and the device, or a request."""
     names = failure.functions
+    if names & LOAD and not case.served and any(SAMPLER_FILE.search(frame.file) for frame in failure.frames):
+        return Oom("oom_profile_activation", Stage.LOAD, failure, Confidence.HIGH)  # the sampler's state, by requests
     if names & LOAD and not case.served:
         return Oom("oom_weight_load", Stage.LOAD, failure, Confidence.HIGH)
     if names & DEVICE and not case.served:  # nothing of this engine is on the card yet
@@ -113,7 +115,7 @@ def _by_sentence(case: Case, failure: Failure) -> Oom | None:
     if case.served:
         return _while_serving(failure, Confidence.HIGH)
     if case.figure("graph_pools_gib"):  # graphs are there already
-        sampler = any(_SAMPLER_FILE.search(frame.file) for frame in failure.frames)
+        sampler = any(SAMPLER_FILE.search(frame.file) for frame in failure.frames)
         stage = Stage.WARMUP if sampler else Stage.GRAPH_CAPTURE
         return Oom("oom_graph_capture", stage, failure, Confidence.MEDIUM)
     if any(0 <= failure.line - hit.line <= 40 for hit in case.hits("load_wrapper")) and not case.reached(

@@ -39,6 +39,7 @@ SEES = (
         "fork forked initialize bootstrapping",
         r"Cannot re-initialize CUDA in forked|finished its bootstrapping phase",
     ),
+    see("bad_argument", "error argument", r": error: argument (?:-\w{1,8}/){0,3}(--[\w.-]{1,60})\S{0,60}: "),
     see("engine_dead", "enginecore engine enginedeaderror", r"EngineCore encountered a fatal error|EngineDeadError"),
 )
 _TELLING = 5
@@ -47,7 +48,8 @@ _TELLING = 5
 def judge(case: Case, told: frozenset[int] = frozenset()) -> Finding | None:
     """A finding for a failure that has no label, or None. `told` are the lines that other findings rest on."""
     for key, fixes in (("length_above", _length), ("align_block", _align), ("step_below_seqs", _sequences),
-                       ("step_below_length", _step), ("step_below_item", _step), ("forked", _fork)):  # fmt: skip
+                       ("step_below_length", _step), ("step_below_item", _step), ("forked", _fork),
+                       ("bad_argument", _argument)):  # fmt: skip
         seen = next((hit for hit in case.hits(key) if hit.level not in ("INFO", "DEBUG", "WARNING")), None)
         if seen is not None:
             kept = tuple(fix for fix in fixes(case, seen) if fix)
@@ -109,6 +111,11 @@ def _sequences(case: Case, seen: Hit) -> list[Fix | None]:
 
 def _step(case: Case, seen: Hit) -> list[Fix | None]:  # noqa: ARG001 - the shape of the others
     return [more_batched_tokens(int(seen.groups[0] or 0), "step_holds")]
+
+
+def _argument(case: Case, seen: Hit) -> list[Fix | None]:  # noqa: ARG001 - the shape of the others
+    flag = seen.groups[0] or ""
+    return [make({flag: None}, "refused_value", flag=flag), step("check_flags")]
 
 
 def _fork(case: Case, seen: Hit) -> list[Fix | None]:  # noqa: ARG001 - the shape of the others

@@ -13,6 +13,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding
 from fitserve.diagnose.fixes import eager, fewer_batched_tokens, fewer_sequences, shorter_length
+from fitserve.diagnose.oom import SAMPLER_FILE
 from fitserve.diagnose.rule import Rule
 from fitserve.diagnose.rules._memory import finding, oom
 
@@ -26,6 +27,8 @@ def judge(case: Case) -> Finding | None:
         return None
     if _copies_a_constant(case):
         return finding(case, found, [eager(case, "eager_constant"), fewer_batched_tokens(case, 512)])
+    if any(SAMPLER_FILE.search(frame.file) for frame in found.failure.frames):
+        return finding(case, found, [fewer_sequences(case, 64), fewer_batched_tokens(case, 2048)])
     old = case.at_least(0, 8) is False  # one prompt of max_model_len is profiled there
     fixes = [
         shorter_length(case, 4096) if old else None,

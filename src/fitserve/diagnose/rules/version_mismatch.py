@@ -10,16 +10,20 @@ Disproved by: the architecture in the list of supported ones.
 
 from __future__ import annotations
 
+import re
+
 from fitserve.diagnose.case import Case
-from fitserve.diagnose.finding import Confidence, Finding
-from fitserve.diagnose.fixes import step
+from fitserve.diagnose.finding import Confidence, Finding, Fix
+from fitserve.diagnose.fixes import make, step
 from fitserve.diagnose.frames import stage_of_frames
 from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import early, finding, first
+from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
 CAUSE = "version_mismatch"
+_FLAG = re.compile(r"(?<!\S)--[\w-]{1,60}")
 
 
 def judge(case: Case) -> Finding | None:
@@ -32,13 +36,19 @@ def judge(case: Case) -> Finding | None:
         return finding(case, CAUSE, Stage.LOAD, [fallback, case.roots[0]], newer[:1], key="version_fallback")
     flag = early(case, "unknown_flag")
     if flag is not None:
-        return finding(case, CAUSE, Stage.CONFIG, [flag], [step("check_flags")], key="version_flag")
+        return finding(case, CAUSE, Stage.CONFIG, [flag], _without(flag), key="version_flag")
     other = early(case, "wrong_import", "config_key", "missing_parameter")
     if other is not None and case.roots:
         loading = "parameter named" in other.text or stage_of_frames(case.roots[0]) is Stage.LOAD
         stage = Stage.LOAD if loading else Stage.CONFIG
         return finding(case, CAUSE, stage, [other], newer, confidence=Confidence.MEDIUM)
     return None
+
+
+def _without(seen: Hit) -> list[Fix | None]:
+    flags: dict[str, object] = dict.fromkeys(_FLAG.findall(seen.groups[0] or ""))
+    left = make(flags, "unknown_flags", names=", ".join(flags)) if flags else None
+    return [left, step("newer_engine"), step("check_flags")]
 
 
 def _failed_by_it(case: Case) -> bool:
