@@ -6,6 +6,7 @@ import pytest
 
 from fitserve.diagnose.engine import diagnose, watched
 from fitserve.observe.log.read import read_lines
+from fitserve.text import tr
 
 SERVED = [
     "(APIServer pid=1) INFO 07-14 09:12:31 [utils.py:299] vLLM API server version 0.22.1",
@@ -107,3 +108,83 @@ def test_unknown_flags_are_left_out():
     line = "vllm serve: error: unrecognized arguments: --max-cudagraph-capture-size 16 --skip-mm-profiling"
     first = diagnose(read_lines([line], watched())).findings[0]
     assert first.fixes[0].set == {"--max-cudagraph-capture-size": None, "--skip-mm-profiling": None}
+
+
+def first_of(*lines):
+    return diagnose(read_lines(lines, watched())).findings[0]
+
+
+def error(text, process="EngineCore pid=9"):
+    return f"({process}) ERROR 07-14 09:13:01 [core.py:1099] {text}"
+
+
+OUT = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 12.00 GiB. GPU 0 has a total capacity of 23.56 GiB "
+    "of which 6.90 GiB is free. Of the allocated memory 16.10 GiB is allocated by PyTorch, and 90.00 MiB is reserved "
+    "by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_ALLOC_CONF="
+)
+
+
+def test_a_kernel_that_the_driver_does_not_know_needs_a_driver():
+    first = first_of(error("torch.AcceleratorError: the provided PTX was compiled with an unsupported toolchain."))
+    assert first.fixes[0].why == tr("fixes.newer_driver")
+
+
+@pytest.mark.parametrize("text", ["Failed to infer device type", "No CUDA GPUs are available"])
+def test_a_card_that_is_not_seen_is_made_visible(text):
+    assert "--gpus" in first_of(error(f"RuntimeError: {text}")).fixes[0].why
+
+
+def test_a_fixed_cache_is_made_smaller():
+    first = first_of(
+        "INFO 07-14 09:12:31 [utils.py:233] non-default args: {'kv_cache_memory_bytes': 12884901888}",
+        error("Traceback (most recent call last):"),
+        error('  File "/x/vllm/v1/worker/gpu_model_runner.py", line 4, in _allocate_kv_cache_tensors'),
+        error(OUT),
+    )
+    assert 6 * 2**30 < first.fixes[0].set["--kv-cache-memory-bytes"] < 6.9 * 2**30
+
+
+def test_the_fullest_card_decides():
+    told = "Free memory on device cuda:{} ({}/23.56 GiB) on startup is less than desired GPU memory utilization "
+    lines = [
+        error(f"ValueError: {told.format(n, free)}(0.98, 23.09 GiB).", f"Worker_TP{n} pid={n + 1}")
+        for n, free in enumerate(("22.9", "9.4"))
+    ]
+    assert "nvidia-smi" in first_of(*lines).fixes[0].why
+
+
+def test_the_name_of_a_worker_tells_how_many_there_are():
+    text = "ValueError: Weight output_partition_size = 4864 is not divisible by weight quantization block_n = 128."
+    first = first_of(error(text, "Worker_TP3 pid=4"))
+    assert any(fix.set.get("--pipeline-parallel-size") == 4 for fix in first.fixes)
+
+
+@pytest.mark.parametrize(
+    ("text", "to"),
+    [
+        ("ValueError: Tensor parallel size 16 is greater than the number of experts 8.", 8),
+        ("AssertionError: 12 is not divisible by 8", 4),
+    ],
+)
+def test_the_largest_split_that_the_message_allows(text, to):
+    assert first_of(error(text)).fixes[0].set["--tensor-parallel-size"] == to
+
+
+def test_reserved_memory_is_let_grow_in_segments():
+    text = OUT.replace("12.00 GiB", "1.20 GiB").replace("90.00 MiB", "4.80 GiB")
+    first = judged(error("EngineCore encountered a fatal error."), error(text)).findings[0]
+    assert first.fixes[0].env == {"PYTORCH_ALLOC_CONF": "expandable_segments:True"}
+
+
+def test_transfers_that_find_no_memory_get_room():
+    lines = [
+        error("torch.distributed.DistBackendError: NCCL error in: NCCLUtils.hpp:268, unhandled cuda error"),
+        error("Cuda failure 2 'out of memory'"),
+    ]
+    assert "--gpu-memory-utilization" in judged(*lines).findings[0].fixes[0].set
+
+
+def test_the_memory_of_several_others_is_summed():
+    text = "GPU 0 has 1 GiB. Process 1 has 5.00 GiB memory in use. Process 2 has 512.00 MiB memory in use."
+    assert read_lines([error(text)]).start.figures["other_process_gib"] == 5.5

@@ -14,6 +14,7 @@ from fitserve.stage import Stage
 
 Release = tuple[int, int]
 _VERSION = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?!\d*\.dev\d{4,})")
+_RANK = re.compile(r"^Worker_(?:\w{1,20}_)?TP(\d{1,5})")
 _DEVELOPMENT = re.compile(r"0\.1\.dev")
 _ORDER = {stage: number for number, stage in enumerate(Stage)}
 # Who writes a line dates the engine where no version is printed.
@@ -130,7 +131,10 @@ class Case:
     def tp(self) -> int:
         """Ranks: as stated, else as many as the log shows."""
         stated = self.number("--tensor-parallel-size") or self.figure("world_size")
-        return int(stated or (2 if self.hits("several_ranks") else 1))
+        writers = {*self.start.pids, *(failure.process for failure in self.failures)}
+        last = max((int(found[1]) for name in writers if (found := _RANK.search(name))), default=0)
+        several = self.hits("several_ranks") or any(_RANK.search(name) for name in writers)
+        return int(stated or max(2 if several else 1, last + 1))
 
     @cached_property
     def utilization(self) -> float:

@@ -111,7 +111,9 @@ def _at_peace(findings: list[Finding]) -> list[Finding]:
     out = []
     for finding in findings:
         fixes = [
-            fix for fix in finding.fixes if all(decided.get(flag, value) == value for flag, value in fix.set.items())
+            fix
+            for fix in _fitting(finding.fixes)
+            if all(decided.get(flag, value) == value for flag, value in fix.set.items())
         ]
         fixes = fixes[:FIXES]
         for fix in fixes:
@@ -122,16 +124,19 @@ def _at_peace(findings: list[Finding]) -> list[Finding]:
 
 
 def _weighed(case: Case, finding: Finding, predictor: Predictor) -> Finding:
-    fixes = [_predicted(case, fix, predictor) for fix in finding.fixes]
-    verdicts = {_fits(fix) for fix in fixes}
-    if True in verdicts:  # what the plan says won't do is left out where something else will
-        fixes = [fix for fix in fixes if _fits(fix) is not False]
-    return replace(finding, fixes=tuple(fixes))
+    return replace(finding, fixes=_fitting([_predicted(case, fix, predictor) for fix in finding.fixes]))
+
+
+def _fitting(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """What the plan or the log's figures say won't do is left out where something else will."""
+    every = tuple(fixes)
+    verdicts = {_fits(fix) for fix in every}
+    return tuple(fix for fix in every if _fits(fix) is not False) if True in verdicts else every
 
 
 def _fits(fix: Fix) -> object:
-    """The plan's verdict on a fix, None where the plan said nothing."""
-    return fix.predicted.get("fits") if fix.predicted and fix.predicted.get("basis") == "plan" else None
+    """The verdict on a fix, None where nothing was said."""
+    return fix.predicted.get("fits") if fix.predicted else None
 
 
 def _predicted(case: Case, fix: Fix, predictor: Predictor) -> Fix:

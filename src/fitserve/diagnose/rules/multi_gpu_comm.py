@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
-from fitserve.diagnose.fixes import environment, make, step
+from fitserve.diagnose.fixes import environment, lower_utilization, make, step
 from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._plain import finding
 from fitserve.observe.log.failures import Failure
@@ -29,7 +29,7 @@ def judge(case: Case) -> Finding | None:
     if errors or (shm and case.failures):
         stage = case.started(Stage.LOAD)
         small = bool(shm)
-        fixes = [step("larger_shm")] if small else _wire_fixes(errors)
+        fixes = [step("larger_shm")] if small else _wire_fixes(case, errors)
         return finding(case, CAUSE, stage, [*shm[:1], *errors[:1]], fixes, key="comm_shm" if small else CAUSE)
     return _hang(case)
 
@@ -45,11 +45,15 @@ def _no_segment(case: Case) -> list[Failure]:
     ]
 
 
-def _wire_fixes(errors: list[Hit]) -> list[Fix | None]:
+def _wire_fixes(case: Case, errors: list[Hit]) -> list[Fix | None]:
     text = " ".join(hit.text for hit in errors)
     shared = step("larger_shm") if "unhandled system error" in text or "ncclSystemError" in text else None
+    texts = [text, *(failure.text for failure in case.roots)]
+    full = bool(case.hits("nccl_full")) or any("out of memory" in told for told in texts)
+    room = lower_utilization(case) if full else None
     transfers = make({"--disable-custom-all-reduce": True}, "plain_transfers")
     return [
+        room,
         shared,
         environment("no_p2p", NCCL_P2P_DISABLE="1"),
         transfers,
@@ -73,7 +77,7 @@ def _hang(case: Case) -> Finding | None:
     if any(failure.error != "TimeoutError" for failure in case.roots):
         return None
     if case.served and (len(silent) >= 2 or (periodic.stalled >= _STALL and case.tp > 1)):
-        seen = [*silent[:2], *case.roots[:1]]
+        seen: list[Hit | Failure] = [*silent[:2], *case.roots[:1]]
         return finding(case, CAUSE, Stage.SERVE, seen, fixes, confidence=Confidence.MEDIUM, key="comm_hang")
     if case.failures:
         return None
@@ -123,6 +127,7 @@ RULE = Rule(
             r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No "
             r"space)|exit ?code:? -7\b|Failed core proc\(s\): \{[^}]{1,60}: -7\b",
         ),
+        see("nccl_full", "failure", r"Cuda failure (?:\d )?'out of memory'"),
         see(
             "nccl_ready",
             "nccl access",

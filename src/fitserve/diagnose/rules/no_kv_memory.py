@@ -13,6 +13,7 @@ from __future__ import annotations
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import (
+    HEADROOM_GIB,
     environment,
     fewer_batched_tokens,
     fewer_sequences,
@@ -20,6 +21,7 @@ from fitserve.diagnose.fixes import (
     lower_utilization,
     raise_utilization,
     smaller_images,
+    weighed,
 )
 from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, see
@@ -37,7 +39,7 @@ def judge(case: Case) -> Finding | None:
     if seen is not None:
         return finding(case, CAUSE, Stage.KV_ALLOC, [seen], _fixes(case), figures=figures)
     if oom is not None and oom.cause == CAUSE:
-        fixes = [lower_utilization(case, case.figure("asked_gib")), fewer_sequences(case, 64)]
+        fixes = [_smaller_pool(case), lower_utilization(case, case.figure("asked_gib")), fewer_sequences(case, 64)]
         seen_oom = [oom.failure]
         return finding(
             case, CAUSE, oom.stage, seen_oom, fixes, figures=figures, key="kv_allocation", confidence=oom.confidence
@@ -57,12 +59,28 @@ def _fixes(case: Case) -> list[Fix | None]:
     return [*ordered, fewer_sequences(case, 64), fewer_batched_tokens(case, 2048)]
 
 
+def _smaller_pool(case: Case) -> Fix | None:
+    """A fixed cache that the card has room for: what is free, and what of the cache was there already."""
+    pinned, free = case.number("--kv-cache-memory-bytes"), case.figure("free_gib")
+    if not pinned or free is None:
+        return None
+    allocated, weights = case.figure("torch_allocated_gib"), case.figure("weights_gib")
+    begun = max(0.0, allocated - weights) if allocated is not None and weights is not None else 0.0
+    size = min(0.95 * pinned / 2**30, free + begun - HEADROOM_GIB)
+    if size <= 0:
+        return None
+    predicted: dict[str, object] = {"available_kv_gib": round(size, 2), "free_gib": free}
+    return weighed({"--kv-cache-memory-bytes": int(size * 2**30)}, "smaller_pool", predicted, new=round(size, 2))
+
+
 def _pictures(case: Case) -> bool:
     return case.figure("encoder_budget_tokens") is not None or bool(case.hits("mm_profile"))
 
 
 def _absurd(case: Case) -> bool:
     estimate = case.figure("graph_estimate_gib")
+    if case.at_least(0, 18) is False:
+        return False
     return estimate is not None and estimate > max(8.0, _ABSURD * (case.total_gib or 40.0))
 
 

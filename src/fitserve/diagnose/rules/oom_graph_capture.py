@@ -48,8 +48,8 @@ def _sequences(case: Case) -> int:
 
 
 def _estimate(case: Case) -> Fix | None:
-    """Between 0.17 and 0.20 the estimate exists but is not applied by default."""
-    if case.at_least(0, 17) and case.at_least(0, 21) is False:
+    """In 0.18 to 0.20 the estimate exists but is not applied by default."""
+    if case.at_least(0, 18) and case.at_least(0, 21) is False:
         return environment("count_graphs", VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS="1")
     return None
 

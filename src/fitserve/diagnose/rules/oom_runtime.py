@@ -40,19 +40,20 @@ def _fixes(case: Case, found: Oom) -> list[Fix | None]:
         profiled = step("profile_pictures") if case.settings.get("--skip-mm-profiling") is True else None
         return [smaller_images(case), profiled, room]
     if names & _LOGPROBS:
-        return [step("no_prompt_logprobs"), room]
+        return [step("no_prompt_logprobs"), fewer_batched_tokens(case, 2048), room]
     step_size = fewer_batched_tokens(case, 2048)
     order = [room, step_size] if case.utilization >= _BRIM else [step_size, room]
-    fixes = [*order, _fragmentation(case)]
+    fixes = [_fragmentation(case, found), *order]
     length = case.number("--max-model-len")
     return [*fixes, shorter_length(case, int(length * 0.94) if length else None)]
 
 
-def _fragmentation(case: Case) -> Fix | None:
+def _fragmentation(case: Case, found: Oom) -> Fix | None:
     reserved, asked = case.figure("torch_reserved_gib"), case.figure("asked_gib")
     if reserved is None or asked is None or reserved <= asked:
         return None
-    return environment("expandable_segments", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+    name = "PYTORCH_ALLOC_CONF" if "PYTORCH_ALLOC_CONF" in found.failure.text else "PYTORCH_CUDA_ALLOC_CONF"
+    return environment("expandable_segments", **{name: "expandable_segments:True"})
 
 
 RULE = Rule(CAUSE, (), judge)

@@ -10,6 +10,8 @@ Disproved by: the same build working on the same card with another model.
 
 from __future__ import annotations
 
+import re
+
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import environment, step
@@ -19,11 +21,13 @@ from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
 CAUSE = "toolchain_or_driver"
+_BLIND = re.compile(r"Failed to infer device type|No CUDA GPUs|no CUDA-capable device|NVML Shared Library")
 
 
 def judge(case: Case) -> Finding | None:
     for key, stage in (
         ("driver", Stage.CONFIG),
+        ("ptx", Stage.LOAD),
         ("kernels", Stage.LOAD),
         ("jit", Stage.WARMUP),
         ("library", Stage.CONFIG),
@@ -37,14 +41,14 @@ def judge(case: Case) -> Finding | None:
                 _stage(case, key, stage, detail),
                 [seen[0], *detail[:2]],
                 _fixes(case, key, detail),
-                key=f"toolchain_{key}",
+                key="toolchain_driver" if key == "ptx" else f"toolchain_{key}",
             )
     return None
 
 
 def _stage(case: Case, key: str, default: Stage, detail: list[Hit]) -> Stage:
     """Samplers are compiled in the profiling pass, attention at its first run, which comes after the cache."""
-    if key == "kernels":
+    if key in ("kernels", "ptx"):
         return case.started(default)
     if key != "jit":
         return default
@@ -62,12 +66,13 @@ def _stage(case: Case, key: str, default: Stage, detail: list[Hit]) -> Stage:
 
 
 def _fixes(case: Case, key: str, detail: list[Hit]) -> list[Fix | None]:
-    if key == "driver":
+    if key in ("driver", "ptx"):
         return [step("newer_driver"), step("older_image")]
     if key == "kernels":
         return [step("newer_build")]
     if key == "library":
-        return [step("matching_build")]
+        blind = any(_BLIND.search(hit.text) for hit in case.hits("library"))
+        return [step("card_visible") if blind else None, step("matching_build")]
     text = " ".join(hit.text for hit in [*case.hits("jit"), *detail])
     compiler = None if "nvcc" in text or "ninja" in text.lower() else step("compiler")
     sampler = environment("no_flashinfer_sampler", VLLM_USE_FLASHINFER_SAMPLER="0") if "sampling" in text else None
@@ -86,11 +91,12 @@ RULE = Rule(
             r"unsupported display driver|Driver/library version mismatch|system not yet initialized|"
             r"CUDA driver initialization failed|unsatisfied condition: cuda",
         ),
+        see("ptx", "unsupported", r"compiled with an unsupported toolchain"),
         see(
             "kernels",
             "kernel compatible unsupported compiled",
             r"no kernel image is available|is not compatible with the current PyTorch installation|"
-            r"compiled with an unsupported toolchain|device kernel image is invalid",
+            r"device kernel image is invalid",
         ),
         see(
             "jit",

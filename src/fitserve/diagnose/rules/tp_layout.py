@@ -15,6 +15,7 @@ from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import make, step
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import early, finding
+from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
 CAUSE = "tp_layout"
@@ -35,7 +36,9 @@ def judge(case: Case) -> Finding | None:
         )
     if other is not None and not early(case, "not_layout"):
         stage = Stage.CONFIG if other.groups == () and "ordinal" in other.text else Stage.LOAD
-        return finding(case, CAUSE, stage, [other], [_fewer(_halved(case)), step("visible_cards")], key="tp_dimension")
+        return finding(
+            case, CAUSE, stage, [other], [_fewer(_largest(case, other)), step("visible_cards")], key="tp_dimension"
+        )
     return None
 
 
@@ -49,8 +52,15 @@ def _fewer(to: int) -> Fix:
     return make({"--tensor-parallel-size": to}, "fewer_ranks", {"tensor_parallel_size": to}, new=to)
 
 
-def _halved(case: Case) -> int:
-    return max(1, case.tp // 2)
+def _largest(case: Case, seen: Hit) -> int:
+    """The largest power of two that the numbers of the sentence allow; else half of what was asked."""
+    numbers = [int(group) for group in seen.groups if group]
+    if len(numbers) != 2:
+        return max(1, case.tp // 2)
+    experts = "experts" in seen.text
+    size, tp = (numbers[1], numbers[0]) if experts else (numbers[0], numbers[1])
+    powers = [1 << bit for bit in range(12) if 1 << bit < tp]
+    return max((to for to in powers if (to <= size if experts else size % to == 0)), default=1)
 
 
 RULE = Rule(
@@ -85,7 +95,11 @@ RULE = Rule(
             "placement resource",
             r"placement group requesting .{0,80}GPU|fulfill resource request .{0,40}'GPU'",
         ),
-        see("experts", "experts", r"Tensor parallel size \d{1,5} is greater than the number of experts"),
+        see(
+            "experts",
+            "experts",
+            r"Tensor parallel size (\d{1,5}) is greater than the number of experts\D{0,4}(\d{1,6})?",
+        ),
         see(
             "not_layout",
             "group_size min_thread_k min_thread_n block_n block_k",

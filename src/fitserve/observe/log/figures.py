@@ -163,12 +163,13 @@ _KEEP: dict[str, Keep] = {
     "version": _first,
     "model": _first,
     "available_kv_gib": _least,
+    "free_at_start_gib": _least,
     "weights_gib": _most,
     "compile_seconds": _most,
     "load_seconds": _most,
 }
 _SENTENCE = ("asked_gib", "free_gib", "in_use_gib", "other_process_gib", "torch_allocated_gib", "torch_reserved_gib")
-_KEEP |= dict.fromkeys((*_SENTENCE, "oom_gpu", "graph_pools_gib", "free_at_start_gib"), _first)
+_KEEP |= dict.fromkeys((*_SENTENCE, "oom_gpu", "graph_pools_gib"), _first)
 _TEXT = {"version", "model", "encoder_modality", "nccl_version", "attention_backend", "vision_backend"}
 
 
@@ -206,6 +207,8 @@ def _values(item: Pattern, found: re.Match[str]) -> list[tuple[str, Value]]:
     names = item.key.split()
     if len(names) == 1 and names[0] in _TEXT:
         return [(names[0], text)] if (text := next(filter(None, found.groups()), "")) else []
+    if names == ["other_process_gib"]:  # as many as share the card
+        return [(names[0], round(sum(_number(size, unit) for size, unit in found.re.findall(found.string)), 6))]
     out: list[tuple[str, Value]] = []
     groups = list(found.groups())
     for name in names:
