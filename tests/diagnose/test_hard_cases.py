@@ -188,3 +188,19 @@ def test_transfers_that_find_no_memory_get_room():
 def test_the_memory_of_several_others_is_summed():
     text = "GPU 0 has 1 GiB. Process 1 has 5.00 GiB memory in use. Process 2 has 512.00 MiB memory in use."
     assert read_lines([error(text)]).start.figures["other_process_gib"] == 5.5
+
+
+KILLED = "[1234567.1] Memory cgroup out of memory: Killed process 4711 (VLLM::EngineCor) total-vm:211123456kB"
+
+
+@pytest.mark.parametrize(
+    "remark", ["# 运行三天后，内存从 20G 涨到 118G，最后被杀", "# memory rose from 20 GB to 118 GB"]
+)
+def test_what_grew_until_it_was_killed_is_growth(remark):
+    assert judged(KILLED, remark).findings[0].cause == "memory_growth"
+
+
+def test_no_advice_about_loading_while_serving():
+    first = judged(KILLED).findings[0]
+    assert first.cause == "host_ram"
+    assert tr("fixes.one_model_at_a_time") not in [fix.why for fix in first.fixes]

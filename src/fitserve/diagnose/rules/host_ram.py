@@ -25,7 +25,7 @@ def judge(case: Case) -> Finding | None:
     notes = [*case.noted("host_memory"), *case.noted("killed")]
     stage = case.place(case.start.stage or Stage.LOAD)
     less = [drop(case, flag, "less_host_memory") for flag in ("--cpu-offload-gb", "--swap-space")]
-    fixes = [*less, step("more_host_memory"), step("kernel_log"), step("one_model_at_a_time")]
+    fixes = [*less, step("more_host_memory"), step("kernel_log"), None if case.served else step("one_model_at_a_time")]
     if seen:
         return finding(case, CAUSE, stage, seen[:2], fixes)
     if killed or notes:

@@ -23,8 +23,8 @@ CAUSE = "memory_growth"
 _NUMBER = re.compile(r"(\d{1,7}(?:\.\d{1,3})?) ?([KMGT])i?B")
 _WORDS = re.compile(
     r"\bgr[eo]w(?:s|n|ing|th)?\b|\bleak|creep|climb|keeps? (?:rising|increasing)|(?:rises|"
-    r"increases) (?:with|on|over|until)|"
-    r"上涨|增长|泄漏|越来越",
+    r"rose|increases|increased) (?:with|on|over|until|from)|went up|"
+    r"涨|增长|泄漏|越来越",
     re.IGNORECASE,
 )
 _PICTURE = 1280  # tokens of a picture of about 1024 a side
