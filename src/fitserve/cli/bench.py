@@ -35,11 +35,11 @@ SCHEMA_VERSION = 1
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 @click.pass_context
 def command(ctx: click.Context, /, target: str, model: str, output: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - a load's options, read by name
-    from fitserve.cli.target import find_target
+    from fitserve.cli.target import answering_target
     from fitserve.clock import SystemClock
     from fitserve.measure.results import new_results
 
-    found = find_target(target, "", model)
+    found = answering_target(target, "", model)
     asked = specs(options, target or found.name)
     record = new_results("bench", found.name or "url", SystemClock(), output)
     endpoint, benches, version = asyncio.run(_measured(found, asked, record))
