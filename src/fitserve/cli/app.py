@@ -83,9 +83,11 @@ speaking(app)
 
 def main() -> NoReturn:
     """Run the command line and exit with the code that the design's table gives."""
+    from fitserve.cli.click_texts import speak_as_asked
     from fitserve.cli.failure import told
 
     _speak_anyway()
+    speak_as_asked(sys.argv[1:])
     sys.exit(told(app))
 
 
