@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 FULL = 95.0  # percent of the KV cache from which on requests wait or are preempted
@@ -73,8 +74,22 @@ _NAMES = {
 }
 
 
+_SHORT = ("prompt throughput", "generation throughput", "Running", "Waiting", "cache usage", "hit rate")
+_USUAL = re.compile(
+    r"Avg prompt throughput: (\d{1,9}\.\d) tokens/s, Avg generation throughput: (\d{1,9}\.\d) tokens/s, "
+    r"Running: (\d{1,9}) reqs, Waiting: (\d{1,9}) reqs, GPU KV cache usage: (\d{1,3}\.\d)%, "
+    r"Prefix cache hit rate: (\d{1,3}\.\d)%(?:\s{0,2}$|\")"
+)
+
+
 def _values(text: str) -> dict[str, float]:
-    """The numbers of the line by the short form of their names."""
+    """The numbers of the line by the short form of their names; the usual line is taken apart at once."""
+    usual = _USUAL.search(text)
+    return dict(zip(_SHORT, map(float, usual.groups()), strict=True)) if usual else _by_name(text)
+
+
+def _by_name(text: str) -> dict[str, float]:
+    """The same for a line of any version, name by name."""
     out: dict[str, float] = {}
     for part in text.split(", "):
         head, _, value = part.rpartition(": ")

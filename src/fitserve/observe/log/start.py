@@ -106,6 +106,8 @@ class Start:
             self._note(line)
         elif line.level in ("ERROR", "CRITICAL") and len(self.errors) < _NOTES:
             self.errors.append(line)
+        if line.text.startswith('  File "'):  # a step of a traceback says nothing else
+            return self._failures.feed_line(line, self.stage)
         said = self._settings(line)
         quoted = _QUOTED.match(line.text) if line.level in ("INFO", "DEBUG") else None
         hits = index.hits(quoted[0] if quoted else line.text, remark=line.level == "NOTE")
