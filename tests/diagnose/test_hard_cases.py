@@ -204,3 +204,15 @@ def test_no_advice_about_loading_while_serving():
     first = judged(KILLED).findings[0]
     assert first.cause == "host_ram"
     assert tr("fixes.one_model_at_a_time") not in [fix.why for fix in first.fixes]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HFValidationError: Repo id must be in the form 'repo_name' or 'namespace/repo_name': '/mnt/models/x'.",
+        "OSError: /mnt/models/x is not a local folder and is not a valid model identifier listed on the Hub",
+    ],
+)
+def test_a_folder_that_is_not_there_is_named_as_one(text):
+    first = first_of(error(text))
+    assert (first.cause, first.fixes[0].why) == ("checkpoint_unavailable", tr("fixes.local_path"))

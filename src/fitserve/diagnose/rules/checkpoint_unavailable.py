@@ -9,6 +9,8 @@ Disproved by: `fitserve inspect MODEL` finding every shard whole.
 
 from __future__ import annotations
 
+import re
+
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import environment, step
@@ -17,6 +19,7 @@ from fitserve.diagnose.rules._plain import early, finding
 from fitserve.stage import Stage
 
 CAUSE = "checkpoint_unavailable"
+_NAME = re.compile(r"Repo id must be in the form|local folder|local directory")
 _KEYS = ("shard_damaged", "gated", "no_network", "disk_full", "file_missing", "no_weights")
 
 
@@ -24,7 +27,7 @@ def judge(case: Case) -> Finding | None:
     for key in _KEYS:
         seen = early(case, key)
         if seen is not None:
-            return finding(case, CAUSE, _stage(case, key), [seen], _fixes(key), key=f"checkpoint_{key}")
+            return finding(case, CAUSE, _stage(case, key), [seen], _fixes(key, seen.text), key=f"checkpoint_{key}")
     return None
 
 
@@ -43,14 +46,17 @@ def _by_writer(case: Case) -> Stage:
     return Stage.LOAD if loading else Stage.CONFIG
 
 
-def _fixes(key: str) -> list[Fix | None]:
+def _fixes(key: str, text: str) -> list[Fix | None]:
+    if key == "gated" and _NAME.search(text):
+        return [step("local_path"), step("grant_access")]
     if key == "gated":
         return [step("grant_access"), environment("offline", HF_HUB_OFFLINE="1")]
     if key == "no_network":
         return [environment("offline", HF_HUB_OFFLINE="1"), step("mirror")]
     if key == "disk_full":
         return [step("free_disk")]
-    return [step("fetch_again"), step("inspect_model")]
+    named = step("local_path") if _NAME.search(text) else None
+    return [named, step("fetch_again"), step("inspect_model")]
 
 
 RULE = Rule(
