@@ -216,3 +216,9 @@ def test_no_advice_about_loading_while_serving():
 def test_a_folder_that_is_not_there_is_named_as_one(text):
     first = first_of(error(text))
     assert (first.cause, first.fixes[0].why) == ("checkpoint_unavailable", tr("fixes.local_path"))
+
+
+def test_the_largest_split_of_whole_tiles():
+    text = "ValueError: Weight output_partition_size = 1216 is not divisible by weight quantization block_n = 128."
+    first = first_of(error(text, "Worker_TP7 pid=4"))  # 1216 x 8 = 9728 = 76 tiles: 4 parts are whole
+    assert first.fixes[0].set == {"--tensor-parallel-size": 4, "--pipeline-parallel-size": 2}

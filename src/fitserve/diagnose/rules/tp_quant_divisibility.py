@@ -9,6 +9,8 @@ Disproved by: the same sentence with one card (then the checkpoint itself does n
 
 from __future__ import annotations
 
+import re
+
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
 from fitserve.diagnose.fixes import make, step
@@ -18,22 +20,24 @@ from fitserve.diagnose.version import knows
 from fitserve.stage import Stage
 
 CAUSE = "tp_quant_divisibility"
+_PART = re.compile(r"= ?(\d{1,9}) is not divisible by .{0,60}?= ?(\d{1,6})")
 
 
 def judge(case: Case) -> Finding | None:
     seen = complained(case, "shard_tile", "shard_group", "shard_block")
     if seen is None:
         return None
-    return finding(case, CAUSE, case.place(Stage.LOAD), [seen], _fixes(case))
+    return finding(case, CAUSE, case.place(Stage.LOAD), [seen], _fixes(case, seen.text))
 
 
-def _fixes(case: Case) -> list[Fix | None]:
+def _fixes(case: Case, text: str) -> list[Fix | None]:
     tp = case.tp
     if tp == 1:
         old = case.at_least(0, 8) is False
         return [make({"--quantization": "awq"}, "plain_kernel") if old else None, step("other_checkpoint")]
-    half = tp // 2
-    pipeline: dict[str, object] = {"--tensor-parallel-size": half, "--pipeline-parallel-size": 2}
+    fitting = _largest(tp, text)
+    half = fitting or tp // 2
+    pipeline: dict[str, object] = {"--tensor-parallel-size": half, "--pipeline-parallel-size": tp // half}
     whole: dict[str, object] = {"--tensor-parallel-size": 1, "--pipeline-parallel-size": tp}
     experts = (
         make({"--enable-expert-parallel": True}, "whole_experts")
@@ -41,8 +45,18 @@ def _fixes(case: Case) -> list[Fix | None]:
         else None
     )
     dense = make(whole, "pipeline", new=tp)
-    mixed = make(pipeline, "pipeline_half", new=half) if half > 1 and case.moe else None
+    mixed = make(pipeline, "pipeline_half", new=half) if half > 1 and (case.moe or fitting) else None
     return [mixed, experts, dense, step("other_checkpoint")]
+
+
+def _largest(tp: int, text: str) -> int | None:
+    """The largest split, by halves, whose part of the row is a whole number of tiles; None where none is."""
+    found = _PART.search(text)
+    if found is None or not int(found[2]):
+        return None
+    row, tile = int(found[1]) * tp, int(found[2])
+    sizes = (tp >> bit for bit in range(1, tp.bit_length() - 1))
+    return next((to for to in sizes if to > 1 and tp % to == 0 and row % (to * tile) == 0), None)
 
 
 RULE = Rule(
