@@ -14,6 +14,8 @@ from fitserve.facts.summary import summarize
 from fitserve.text import tr
 from fitserve.units import GIB, format_gib
 
+_WIDE = 120
+
 
 def models_document() -> dict[str, object]:
     """Every known model: name, hub id, bytes of its weights, quantization."""
@@ -36,7 +38,8 @@ def show_models(console: Console | None = None) -> None:
         stored = facts.quantization.format.value
         how = tr("inspect.unquantized") if stored == "none" else stored + bits
         table.add_row(name, format_gib(facts.checkpoint_bytes), how, hub_of(name) or "")
-    console.print(table)
+    # A name is there to be copied: a narrow terminal wraps the line rather than losing its end.
+    console.print(table, width=max(console.width, _WIDE), crop=False, overflow="ignore")
     console.print(tr("inspect.known_next"), soft_wrap=True)
 
 
