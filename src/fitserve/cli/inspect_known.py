@@ -39,7 +39,8 @@ def show_models(console: Console | None = None) -> None:
         how = tr("inspect.unquantized") if stored == "none" else stored + bits
         table.add_row(name, format_gib(facts.checkpoint_bytes), how, hub_of(name) or "")
     # A name is there to be copied: a narrow terminal wraps the line rather than losing its end.
-    console.print(table, width=max(console.width, _WIDE), crop=False, overflow="ignore")
+    console.width = max(console.width, _WIDE)
+    console.print(table)
     console.print(tr("inspect.known_next"), soft_wrap=True)
 
 
