@@ -79,7 +79,7 @@ def test_reads_config_limits_and_headers_only(twin: Twin) -> None:
 
 
 def settled(twin: Twin) -> int:
-    """Bytes sent, once the twin has counted them: it counts a piece after it was sent, and the reader may be quicker."""
+    """Bytes sent, once the count stands still: the twin counts after it sent, and the reader may be quicker."""
     count = -1
     while count != (count := twin.sent_bytes):
         time.sleep(0.1)
