@@ -39,7 +39,7 @@ def page_url(endpoint: tuple[str, Seen], page_env: dict[str, str]) -> Iterator[s
         yield url
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         chromium = start_browser(playwright)
@@ -56,7 +56,7 @@ def seen(endpoint: tuple[str, Seen]) -> Seen:
     return fresh
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def contexts(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
     """One reader's browser for each language; its tabs share a cache, as real ones do."""
     known: dict[str, BrowserContext] = {}
