@@ -10,7 +10,8 @@ import click
 
 from fitserve.chat.clean import strip_control
 from fitserve.cli.up_result import padded, width
-from fitserve.measure.words import invalid_text, known, listed, number, pace_text, quantity_text, spread_text
+from fitserve.measure.figure_row import figure_head, figure_row
+from fitserve.measure.words import invalid_text, listed, quantity_text
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fitserve.measure.server import ServerView
 
 _MOVING_S, _LINE_S = 0.25, 10.0
-_COLUMNS = ("load", "answered", "first", "token", "gap", "whole", "output", "text", "image", "good")
 
 
 class Progress:
@@ -64,27 +64,11 @@ class Progress:
 
 def table(benches: list[Bench]) -> list[str]:
     """Loads as rows."""
-    rows = [tuple(tr(f"measure.col_{column}") for column in _COLUMNS), *map(_cells, benches)]
+    rows = [figure_head(), *(figure_row(bench.spec.pace, bench.figures, "") for bench in benches)]
     if all(bench.figures.good is None for bench in benches):
         rows = [row[:-1] for row in rows]
     widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(padded(cell, size, right=True) for cell, size in zip(row, widths, strict=True)) for row in rows]
-
-
-def _cells(bench: Bench) -> tuple[str, ...]:
-    found, flow = bench.figures, bench.figures.throughput
-    return (
-        pace_text(bench.spec.pace),
-        f"{found.answered}/{found.requests}",
-        spread_text(found.first_token_s, 1000),
-        spread_text(found.time_per_token_s, 1000),
-        tr("measure.unknown") if found.gap_s is None else number(found.gap_s.quantiles["p99"] * 1000),
-        spread_text(found.end_to_end_s, 1),
-        known(flow.output_tokens),
-        known(flow.text_tokens),
-        known(flow.image_tokens),
-        f"{found.good.share.value:.0%}" if found.good else "",
-    )
 
 
 def remarks(bench: Bench, endpoint: Endpoint, judge: bool) -> list[str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from fitserve.measure.figure_row import figure_head, figure_row
 from fitserve.measure.sample import Sample
 from fitserve.measure.server import Comparison
 from fitserve.measure.words import (
     invalid_text,
-    known,
     listed,
-    number,
     pace_text,
     quantity_text,
     says,
-    spread_text,
     work_text,
 )
 from fitserve.report.charts import Chart, Series, lines
@@ -22,8 +20,6 @@ from fitserve.report.ledger import ledger_section
 from fitserve.report.read import BenchRun, Measured, Result
 from fitserve.text import tr
 from fitserve.units import GIB, format_bytes
-
-_COLUMNS = ("load", "answered", "first", "token", "gap", "whole", "output", "text", "image", "good")
 
 
 def bench_sections(measured: Measured) -> list[Section]:
@@ -38,8 +34,8 @@ def bench_sections(measured: Measured) -> list[Section]:
 
 
 def _figures(measured: Measured, done: list[tuple[BenchRun, Result]]) -> Section:
-    rows = tuple(_cells(result) for _, result in done)
-    head = tuple(tr(f"measure.col_{column}") for column in _COLUMNS)
+    rows = tuple(figure_row(result.spec.pace, result.figures, "-") for _, result in done)
+    head = figure_head()
     users = [(result.spec.pace.users, result) for _, result in done if result.spec.pace.users]
     charts = (_throughput(users),) if len(users) > 1 else ()
     target = measured.head.get("target") or {}
@@ -53,22 +49,6 @@ def _figures(measured: Measured, done: list[tuple[BenchRun, Result]]) -> Section
         ),
         tables=(Table(head, rows),),
         charts=charts,
-    )
-
-
-def _cells(result: Result) -> tuple[str, ...]:
-    found, flow = result.figures, result.figures.throughput
-    return (
-        pace_text(result.spec.pace),
-        f"{found.answered}/{found.requests}",
-        spread_text(found.first_token_s, 1000),
-        spread_text(found.time_per_token_s, 1000),
-        tr("measure.unknown") if found.gap_s is None else number(found.gap_s.quantiles["p99"] * 1000),
-        spread_text(found.end_to_end_s, 1),
-        known(flow.output_tokens),
-        known(flow.text_tokens),
-        known(flow.image_tokens),
-        f"{found.good.share.value:.0%}" if found.good else "-",
     )
 
 
