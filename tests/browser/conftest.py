@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from tests.browser.page import ChatPage, served_page, start_browser
 from tests.browser.stub import COLOURS, Seen, stub_endpoint
 

@@ -8,15 +8,12 @@ import os
 import shutil
 import signal
 import socket
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from fitserve.cli.internal_run import own
 from fitserve.run.deployment import Deployment, Policy, deployment_dir
