@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import string
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
+
+from fitserve.text import in_language, tr
 
 TEXT = Path(__file__).parent.parent / "src" / "fitserve" / "text"
 AREAS = sorted({path.name for language in ("en", "zh") for path in (TEXT / language).glob("*.toml")})
@@ -28,3 +32,17 @@ def test_chinese_is_chinese(area: str) -> None:
     zh = tomllib.loads((TEXT / "zh" / area).read_text(encoding="utf-8"))
     plain = [key for key, text in zh.items() if text.isascii() and any(c.isalpha() for c in text.replace("{", " "))]
     assert len(plain) <= len(zh) // 3, plain
+
+
+def test_a_language_meanwhile_is_one_readers_alone() -> None:
+    """A page answers several readers at once, each in a thread or task of its own."""
+
+    def asked(language: str) -> str:
+        with in_language(language):
+            both.wait(10)
+            return tr("run.state_hung")
+
+    both = Barrier(2)
+    with ThreadPoolExecutor(2) as readers:
+        assert list(readers.map(asked, ("en", "zh"))) == ["hung", tr("run.state_hung", "zh")]
+    assert tr("run.state_hung") == "hung"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from fitserve.measure.words import listed
 from fitserve.report.bench import bench_sections
 from fitserve.report.compare import compare_sections
 from fitserve.report.content import Raw, Report, Section, Table
 from fitserve.report.read import Measured
-from fitserve.text import choose_language, current_language, tr
+from fitserve.text import in_language, tr
 from fitserve.units import format_bytes
 
 RAW_LIMIT = 8 * 1024 * 1024  # bytes of one file that travel inside the page
@@ -19,7 +18,7 @@ RAW_LIMIT = 8 * 1024 * 1024  # bytes of one file that travel inside the page
 
 def build(files: Sequence[Measured], language: str) -> Report:
     """The report on all files, in one language."""
-    with _in(language):
+    with in_language(language):
         sections: list[Section] = []
         for measured in files:
             sections.append(_about(measured))
@@ -31,19 +30,6 @@ def build(files: Sequence[Measured], language: str) -> Report:
         if left:
             sections.append(Section(tr("report.raw"), sentences=(tr("report.raw_left", files=listed(left)),)))
         return Report(language, tr("report.title"), tuple(sections), raw)
-
-
-@contextmanager
-def _in(language: str) -> Iterator[None]:
-    """Sentences in this language meanwhile."""
-    before = current_language()
-    choose_language(language)
-    try:
-        yield
-    finally:
-        choose_language("auto")
-        if current_language() != before:  # it had been chosen, against the environment
-            choose_language(before)
 
 
 def _about(measured: Measured) -> Section:

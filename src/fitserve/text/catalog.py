@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -14,6 +17,7 @@ from typing import Literal
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _chosen = ""
+_meanwhile: ContextVar[str] = ContextVar("fitserve_language", default="")
 
 
 def choose_language(language: str) -> None:
@@ -22,10 +26,20 @@ def choose_language(language: str) -> None:
     _chosen = "" if language == "auto" else language
 
 
+@contextmanager
+def in_language(language: str) -> Iterator[None]:
+    """Sentences in this language meanwhile, in this thread or task alone: a page speaks to several readers at once."""
+    before = _meanwhile.set(language)
+    try:
+        yield
+    finally:
+        _meanwhile.reset(before)
+
+
 def current_language() -> Language:
     """The language in force. `auto` follows FITSERVE_LANG, then LC_ALL, LC_MESSAGES, LANG."""
-    if _chosen:
-        return "zh" if _chosen == "zh" else "en"
+    if chosen := _meanwhile.get() or _chosen:
+        return "zh" if chosen == "zh" else "en"
     for name in ("FITSERVE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
         value = os.environ.get(name, "")
         if value and value != "auto":
