@@ -60,7 +60,7 @@ def test_the_right_quantization_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "state"), [("0.22.1", CheckState.FAIL), ("0.25.0", CheckState.UNKNOWN), ("0.33.0", CheckState.OK)]
+    ("version", "state"), [("0.22.1", CheckState.FAIL), ("0.23.0", CheckState.OK), ("0.33.0", CheckState.OK)]
 )
 def test_experts_with_zero_points(version: str, state: CheckState) -> None:
     plan = on_cards(packed(symmetric=False), version=version)

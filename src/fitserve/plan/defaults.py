@@ -60,4 +60,4 @@ def caching_default(given: Given) -> bool:
     asked = given.request.enable_prefix_caching
     if asked is not None:
         return asked
-    return given.rules.prefix_caching_hybrid is not False if given.model.linear_attention else True
+    return given.rules.prefix_caching_hybrid if given.model.linear_attention else True

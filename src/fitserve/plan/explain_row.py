@@ -79,17 +79,16 @@ def _context(rank: RankLedger) -> list[str]:
 def _rope(rank: RankLedger) -> list[str]:
     model = rank.given.model
     factor = rank.given.rules.rope_factor
-    size = format_bytes(rope_bytes(model, factor or 4))
-    factor_said = str(factor) if factor else "1–4"
+    size = format_bytes(rope_bytes(model, factor))
     return [
-        tr("explain.row_rope", positions=f"{model.max_positions or 0:,}", factor=factor_said,
+        tr("explain.row_rope", positions=f"{model.max_positions or 0:,}", factor=factor,
            dim=model.rotary_dim or 0, size=size)
     ]  # fmt: skip
 
 
 def _runner(rank: RankLedger) -> list[str]:
     model, settings = rank.given.model, rank.settings
-    runner = rank.given.rules.runner
+    runner = rank.given.runner
     return [
         tr("explain.row_runner", runner=runner or "1/2", seqs=settings.max_num_seqs, vocab=f"{model.vocab or 0:,}",
            step=settings.max_num_batched_tokens, hidden=model.hidden or 0, size=format_bytes(rank.runner.high))
@@ -147,8 +146,7 @@ def _graphs(rank: RankLedger) -> list[str]:
     if not found.count:
         return [tr("explain.row_graphs_none")]
     figures = rank.calibration
-    inside = rank.given.rules.graphs_in_budget
-    where = {True: "explain.graphs_inside", False: "explain.graphs_outside", None: "explain.graphs_unknown"}[inside]
+    where = "explain.graphs_inside" if rank.given.rules.graphs_in_budget else "explain.graphs_outside"
     return [
         tr("explain.row_graphs", piecewise=len(found.piecewise), full=len(found.full), largest=found.largest,
            layers=len(rank.given.model.layers), base=f"{figures.graph_base[1]:g}", each=f"{figures.graph_each[1]:g}",

@@ -40,6 +40,12 @@ class Given:
         """The gates of the engine's version."""
         return rules(self.engine.version)
 
+    @property
+    def runner(self) -> int | None:
+        """Which of vLLM's model runners serves this model by default; None where its name decides."""
+        simple = self.model.linear_attention is None and self.model.experts is None
+        return self.rules.dense_runner if simple else self.rules.runner
+
     def layout(self, settings: Settings) -> Layout | None:
         """The cache's layout under these settings, None where the architecture's cache is not known."""
         shape = cache_shape(

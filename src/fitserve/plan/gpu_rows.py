@@ -86,15 +86,12 @@ class RankLedger:
 
     @cached_property
     def rope(self) -> Interval:
-        """The rotation table; where the release's factor is not known, from the smaller to the larger."""
-        factor = self.given.rules.rope_factor
-        ends = [rope_bytes(self.given.model, each) for each in ((factor,) if factor else (1, 4))]
-        return Interval(ends[0], ends[-1], ends[-1])
+        return point(rope_bytes(self.given.model, self.given.rules.rope_factor))
 
     @cached_property
     def runner(self) -> Interval:
-        """Tables of the model runner; both runners where the release's default is not known."""
-        runner = self.given.rules.runner
+        """Tables of the model runner; both runners where the release alone does not decide which."""
+        runner = self.given.runner
         ends = [runner_bytes(self.given.model, self.settings, each) for each in ((runner,) if runner else (1, 2))]
         return Interval(ends[0], ends[-1], ends[-1])
 
@@ -125,11 +122,8 @@ class RankLedger:
 
     @cached_property
     def graphs_in_budget(self) -> Interval:
-        """The part of the graphs that the cache gives way to: the estimate, from 0.21; before, they come on top."""
-        inside = self.given.rules.graphs_in_budget
-        if inside is None:
-            return Interval(0, self.graphs.expected, self.graphs.high)
-        return self.graphs if inside else NOTHING
+        """The part of the graphs that the cache gives way to: the estimate, from 0.20; before, they come on top."""
+        return self.graphs if self.given.rules.graphs_in_budget else NOTHING
 
     @cached_property
     def fixed(self) -> Interval:

@@ -115,7 +115,7 @@ def _states(rank: RankLedger, end: str) -> str:
 
 
 def _outside(rank: RankLedger, end: str) -> str:
-    """Before 0.21 the graphs come on top of the budget; a fixed cache has no budget at all."""
+    """Before 0.20 the graphs come on top of the budget; a fixed cache has no budget at all."""
     context, graphs = getattr(rank.context, end), getattr(rank.graphs, end)
     fixed, inside = getattr(rank.fixed, end), getattr(rank.graphs_in_budget, end)
     lasting = fixed - inside + graphs

@@ -129,7 +129,7 @@ def capacity(
 ) -> KvPlan:
     """The pool as vLLM sizes and prints it.
 
-    `tokens_by_group`: up to 0.19 the printed tokens are blocks // groups * block; from 0.20 they are
+    `tokens_by_group`: up to 0.20.1 the printed tokens are blocks // groups * block; later they are
     concurrency * length (`get_kv_cache_capacity`), so the same pool prints other tokens at another length.
     """
     blocks = max(0, pool_bytes) // plan.bytes_per_block

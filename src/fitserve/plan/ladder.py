@@ -149,7 +149,7 @@ def block_changes(scale: Scale, settings: Settings) -> dict[str, object] | None:
 def at_least_a_block(scale: Scale, settings: Settings) -> int:
     """Tokens a step, raised to a whole block where the version asserts that with prefix caching."""
     layout = scale.given.layout(settings)
-    asserted = scale.given.rules.block_within_step is not False and settings.enable_prefix_caching
+    asserted = scale.given.rules.block_within_step and settings.enable_prefix_caching
     if layout is None or not layout.state_groups or not asserted:
         return settings.max_num_batched_tokens
     return max(settings.max_num_batched_tokens, layout.block_tokens)

@@ -2,7 +2,7 @@
 
 Sees: a failed allocation in `capture_model` and its like, between «GPU KV cache size» and the end of start-up, or
 while the sampler is warmed up.
-Why: graphs live partly outside the budget (wholly before 0.21), and the estimate can be too small. The reserve (1 -
+Why: graphs live partly outside the budget (wholly before 0.20), and the estimate can be too small. The reserve (1 -
 utilization) x total must hold them, the context and the communicators.
 Disproved by: `profile_cudagraph_memory` above the capture in the traceback (the probe), or a failure before the KV
 cache was sized.
@@ -48,8 +48,8 @@ def _sequences(case: Case) -> int:
 
 
 def _estimate(case: Case) -> Fix | None:
-    """In 0.18 to 0.20 the estimate exists but is not applied by default."""
-    if case.at_least(0, 18) and case.at_least(0, 21) is False:
+    """In 0.18 and 0.19 the estimate exists but is not applied by default."""
+    if case.at_least(0, 18) and case.at_least(0, 20) is False:
         return environment("count_graphs", VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS="1")
     return None
 
