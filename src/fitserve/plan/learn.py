@@ -60,14 +60,14 @@ def _ends(span: Interval) -> tuple[int, int, int]:
 
 
 def peak_of(rank: RankLedger, figures: Mapping[str, object]) -> int | None:
-    """The peak without the graph estimate (0.28 and later print the sum) and without what has rows of its own.
+    """The peak without the graph estimate (0.27 and later print the sum) and without what has rows of its own.
 
-    Up to 0.22 the printed peak holds the workspaces and the encoder's outputs too.
+    Up to 0.26 the printed peak holds the workspaces and the encoder's outputs too.
     """
     peak = _bytes(figures, "activation_peak_gib")
     if peak is None:
         return None
-    if rank.given.rules.release >= (0, 28):
+    if rank.given.rules.peak_includes_graphs:
         return max(0, peak - (_bytes(figures, "graph_estimate_gib") or 0))
     return max(0, peak - rank.workspace - rank.encoder - rank.runner.expected)
 
