@@ -64,6 +64,21 @@ def hub_of(name: str) -> str | None:
     return str(_entry(known)["hub"]) if known else None
 
 
+def builds_of(name: str) -> tuple[str, ...]:
+    """The other known builds of the same model: 16-bit and quantized ones."""
+    known = find_known(name)
+    if known is None:
+        return ()
+    model = _model_of(known)
+    return tuple(other for other in known_names() if other != known and _model_of(other) == model)
+
+
+def _model_of(name: str) -> object:
+    """What a build is a build of: a quantized one of its base."""
+    entry = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return entry["base"] if "quantization" in entry else name
+
+
 def _entry(name: str) -> dict[str, object]:
     """An entry with what its base gives it: the config and the picture limits."""
     entry: dict[str, object] = json.loads((_FOLDER / f"{name}.json").read_text(encoding="utf-8"))

@@ -8,9 +8,10 @@ from fitserve.plan.cpu import DEFAULT_LENGTH, Draft, picture_limits
 from fitserve.plan.given import Given
 from fitserve.plan.gpu import Scale, Weighed
 from fitserve.plan.ladder import block_changes
+from fitserve.plan.nearest import nearest
 from fitserve.plan.parse import parse
 from fitserve.plan.plan import Refused, Verdict
-from fitserve.plan.search import choose, nearest, rank_counts, ranks_said
+from fitserve.plan.search import choose, rank_counts, ranks_said
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import crossing_groups, undivided
 from fitserve.plan.visible import capability, visible_env

@@ -73,11 +73,13 @@ class Refused:
 
 @dataclass(frozen=True)
 class Check:
-    """One named check of a plan or of the machine."""
+    """One named check of a plan, of the machine, or of a running service."""
 
     name: str
     state: CheckState
     detail: str
+    evidence: str = ""  # the line or value that proves it, never translated
+    hint: str = ""  # the next command to type
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from fitserve.facts.gpu import Gpu
 from fitserve.facts.gpu_kinds import Peer, find_kind
 from fitserve.plan.gpu import Scale, Weighed
 from fitserve.plan.ladder import Step, rungs
-from fitserve.plan.passes import sees
 from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import crossing_groups, undivided
 from fitserve.text import tr
-from fitserve.units import GIB, format_gib
+from fitserve.units import format_gib
 
 _ORDER = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT)
 _RANKS = (1, 2, 4, 8, 16)
@@ -164,64 +163,3 @@ def ranks_said(scale: Scale, ranks: int) -> list[str]:
     if len(scale.cards) > ranks:
         said.append(tr("plan.cards_idle", idle=len(scale.cards) - ranks))
     return said
-
-
-def nearest(scale: Scale, first: Settings, best: Settings) -> list[Refused]:
-    """What would run with something else than was asked, what runs first; never taken unasked.
-
-    `first` is what a descent begins with, `best` where it ended.
-    """
-    found = [*_shorter(scale, first), *_other(scale, first), *_offload(scale, best)]
-    return [near for near, runs in found if runs] + [near for near, runs in found if not runs]
-
-
-def _shorter(scale: Scale, settings: Settings) -> list[tuple[Refused, bool]]:
-    """The length that fits, where one was asked that does not."""
-    if scale.given.request.max_model_len is None:
-        return []
-    free = Scale(replace(scale.given, request=replace(scale.given.request, max_model_len=None)))
-    weighed = descend(free, settings).weighed
-    length = weighed.settings.max_model_len
-    if not weighed.judgement.fits or length >= settings.max_model_len:
-        return []
-    return [(Refused({"max_model_len": length}, tr("plan.near_length", length=f"{length:,}")), True)]
-
-
-def _offload(scale: Scale, settings: Settings) -> list[tuple[Refused, bool]]:
-    """Weights in the host's memory: what is missing, in whole GiB and one to spare. Weights cross the bus each step."""
-    rank = scale.weigh(settings).rank
-    missing = -rank.pool.low
-    if missing <= 0 or not rank.weights:
-        return []
-    gib = missing // GIB + 2
-    return [(Refused({"cpu_offload_gb": gib}, tr("plan.near_offload", gib=gib)), False)]
-
-
-def _other(scale: Scale, settings: Settings) -> list[tuple[Refused, bool]]:
-    found = []
-    if sees(scale.given.model, settings):
-        text_only = descend(scale, replace(settings, language_model_only=True)).weighed
-        found.append(_near(text_only, {"language_model_only": True}, "plan.near_text"))
-    doubled = with_more_cards(scale)
-    ranks = settings.tensor_parallel_size * 2
-    if doubled is not None and not list(undivided(scale.given.model, ranks)):
-        spread = descend(doubled, replace(settings, tensor_parallel_size=ranks)).weighed
-        found.append(_near(spread, {"tensor_parallel_size": ranks}, "plan.near_cards"))
-    return found
-
-
-def with_more_cards(scale: Scale) -> Scale | None:
-    """The same situation with twice the cards, the added ones like the roomiest and empty."""
-    if not scale.cards:
-        return None
-    like = replace(scale.cards[0], free_bytes=None)
-    added = tuple(replace(like, index=len(scale.cards) + number) for number in range(len(scale.cards)))
-    return Scale(replace(scale.given, gpus=(*scale.cards, *added)))
-
-
-def _near(weighed: Weighed, changed: dict[str, object], key: str) -> tuple[Refused, bool]:
-    verdict = tr(f"plan.near_{weighed.judgement.verdict.value}")
-    ranks = weighed.settings.tensor_parallel_size
-    why = weighed.judgement.obstacle
-    said = tr(key, verdict=verdict, weights=format_gib(weighed.rank.weights), ranks=ranks)
-    return Refused(changed, f"{said} {why}".strip()), weighed.judgement.verdict is not Verdict.DOES_NOT_FIT
