@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from fitserve.cli import doctor_service  # noqa: F401 - once here, not in every runner that is forked
 from fitserve.cli.internal_run import own
 from fitserve.run.deployment import Deployment, Policy, deployment_dir
 from fitserve.run.live import Live, read_live

@@ -26,6 +26,7 @@ vllm:num_requests_running{engine="1",model_name="m"} 1.0
 vllm:prompt_tokens_total{engine="0",model_name="m"} 1.5e+03
 vllm:generation_tokens_total{engine="0",model_name="m"} 20.0
 vllm:generation_tokens_created{engine="0"} 1.79e+09
+vllm:request_prefill_time_seconds_sum{engine="0",model_name="m"} 2.5e-05
 """
-    assert progress_of(page) == Progress(3, 1520.0)
+    assert progress_of(page) == Progress(3, 1520.0, 1500.0, 2.5e-05)
     assert progress_of("nothing of the kind") is None

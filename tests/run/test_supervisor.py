@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.run.conftest import marked
+from tests.run.conftest import events, marked
 
 from fitserve.clock import SystemClock
 from fitserve.run.control import Control
@@ -87,15 +87,36 @@ def test_what_fails_for_good_is_left_down(control: Control, deploy: Deploy, home
     assert marked(home) == []
 
 
-def test_a_killed_supervisor_takes_its_engines_along(control: Control, deploy: Deploy, home: Path) -> None:
-    deployment = deploy()
-    came_up(control, deployment)
+def test_a_killed_supervisor_is_started_again_and_has_its_deployments(
+    control: Control, deploy: Deploy, home: Path, free_port: int
+) -> None:
+    before = {
+        name: came_up(control, deploy(name, port=port)) for name, port in (("one", free_port), ("two", free_port + 1))
+    }
     (supervisor,) = control.supervisor.processes()
     os.kill(supervisor.pid, signal.SIGKILL)
-    live = until("one", lambda live: live.state == "stopped")
-    assert live.reason == "supervisor_died"
+    for name, live in before.items():
+        after = until(name, lambda now, old=live: now.state == "answering" and now.runner != old.runner)
+        assert after.failures == 1
+    (another,) = control.supervisor.processes()
+    assert another != supervisor
+    assert control.supervisor.states() == {"one": "RUNNING", "two": "RUNNING"}
+    assert len(marked(home)) == 6
+    ends = [row["reason"] for row in events("one") if row["event"] == "ended"]
+    assert ends == ["supervisor_died"]
+
+
+def test_a_supervisor_that_dies_again_and_again_is_given_up(control: Control, deploy: Deploy, home: Path) -> None:
+    live = came_up(control, deploy())
+    for _ in range(3):
+        (supervisor,) = control.supervisor.processes()
+        os.kill(supervisor.pid, signal.SIGKILL)
+        live = until(
+            "one",
+            lambda now, old=live: now.state == "stopped" or (now.state == "answering" and now.runner != old.runner),
+        )
+    assert (live.state, live.reason) == ("stopped", "supervisor_died")
     assert marked(home) == []
-    came_up(control, deployment)
 
 
 def test_a_supervisor_without_a_socket_keeps_its_engines_and_is_still_ended(

@@ -44,10 +44,10 @@ def test_the_live_state_comes_back_as_it_was(home: Path) -> None:
     assert read_live("one") == MOMENT
 
 
-def test_the_younger_copy_counts_and_a_broken_one_does_not(home: Path) -> None:
+def test_the_later_copy_counts_and_a_broken_one_does_not(home: Path) -> None:
     state, runtime = live_paths("one")
     write_live(MOMENT, [state])
-    write_live(replace(MOMENT, updated=3.0, failures=2), [runtime])
+    write_live(replace(MOMENT, serial=1, updated=1.0, failures=2), [runtime])  # the clock was set back
     assert read_live("one").failures == 2
     runtime.write_text('{"name": "one"')
     assert read_live("one").failures == 0

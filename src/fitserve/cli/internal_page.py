@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import click
 
 from fitserve.cli.target import find_target
+from fitserve.run.engine_process import die_with_parent
 
 
 @click.command(name="_page", hidden=True)
 @click.argument("name")
 def command(name: str) -> None:
     """Serve the chat page of a deployment on the port that its file names."""
+    die_with_parent(signal.SIGKILL)  # a page that outlived its supervisor would keep the port from the next one
     from fitserve.web.guard import Door
     from fitserve.web.server import Place, serve
 

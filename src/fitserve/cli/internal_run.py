@@ -14,7 +14,7 @@ from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.edges import Edges
 from fitserve.run.engine_process import adopt_orphans, die_with_parent
 from fitserve.run.exits import Exit
-from fitserve.run.live import Reason, read_live
+from fitserve.run.live import Live, Reason, read_live
 from fitserve.run.lock import Locked, held
 from fitserve.run.processes import look_up
 from fitserve.run.registry import load
@@ -40,12 +40,18 @@ def own(name: str) -> int:
         return _refuse(Exit.UNUSABLE, f"no deployment {name!r}")
     try:
         with held(deployment_dir(name) / "lock"):
-            return _run(deployment)
+            code, orphaned = _run(deployment)
     except Locked:
         return _refuse(Exit.LOCKED, f"{name} has a runner already")
+    if orphaned and code is Exit.RESTART:
+        from fitserve.run.control import Control
+
+        Control().revive(name)
+    return code
 
 
-def _run(deployment: Deployment) -> int:
+def _run(deployment: Deployment) -> tuple[Exit, bool]:
+    """The exit code, and whether the supervisor died meanwhile: then nobody would act on it."""
     from fitserve.run.runner import Runner
 
     process = look_up(os.getpid())
@@ -57,19 +63,35 @@ def _run(deployment: Deployment) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
-    return runner.run()
+    code = runner.run()
+    return code, os.getppid() != parent
 
 
 def _edges(deployment: Deployment) -> Edges:
     from fitserve.observe.gpu_memory import NvmlMemory
     from fitserve.observe.meter import EngineMeter
+    from fitserve.observe.past_starts import RecordedStarts
     from fitserve.observe.reader import LogReader
     from fitserve.observe.record import new_record
 
     clock = SystemClock()
     prober = ImageProber(_demo_question if deployment.demo else square_question)
     journal = new_record(deployment.name, clock)
-    return Edges(clock, journal, LogReader(), prober, EngineMeter(), NvmlMemory())
+    past, doctor = RecordedStarts(), DeploymentDoctor()
+    return Edges(clock, journal, LogReader(), prober, EngineMeter(), NvmlMemory(), past, doctor)
+
+
+class DeploymentDoctor:
+    """The doctor, for a runner; it is imported when something went wrong, for its rules are larger than a runner."""
+
+    def diagnose(self, deployment: Deployment, live: Live) -> dict[str, object]:
+        """The root cause, and the first change that would cure it. See `diagnose/brief.py`."""
+        from fitserve.cli.doctor_service import judged
+        from fitserve.diagnose.brief import brief
+        from fitserve.diagnose.engine import Stated
+        from fitserve.run.view import View
+
+        return brief(judged(View(deployment, live, live.state, page_runs=False), Stated()))
 
 
 def _demo_question(attempt: int) -> Question:

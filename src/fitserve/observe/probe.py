@@ -14,7 +14,7 @@ from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Outcome, Probe
 from fitserve.run.stall import Progress
 
-_TOKENS = 256
+_TOKENS, _BRIEF_TOKENS = 256, 64
 _NO_PICTURES = (
     "multimodal",
     "multi-modal",
@@ -23,7 +23,9 @@ _NO_PICTURES = (
     "does not support image",
 )
 _COUNTER = re.compile(
-    r"^vllm:(num_requests_running|prompt_tokens_total|generation_tokens_total)(?:\{[^\n]*\})? ([0-9.e+]+)", re.M
+    r"^vllm:(num_requests_running|prompt_tokens_total|generation_tokens_total|request_prefill_time_seconds_sum)"
+    r"(?:\{[^\n]*\})? ([0-9.e+-]+)",
+    re.M,
 )
 _TEXT_QUESTION = "Say hello in one word."
 
@@ -58,19 +60,22 @@ class ImageProber:
         """The engine's own counters; None where it does not tell them."""
         return progress_of(request(deployment, "/metrics", timeout_s).text)
 
-    def ask(self, deployment: Deployment, attempt: int) -> Probe:
-        """One question; a model that takes no pictures is asked in text, and the outcome says so."""
+    def ask(self, deployment: Deployment, attempt: int, *, brief: bool = False) -> Probe:
+        """One question; a model that takes no pictures is asked in text, and the outcome says so.
+
+        A `brief` one is for an engine that has answered before: fewer tokens, less patience.
+        """
         question = self._questions(attempt)
         started = time.monotonic()
-        reply = _post(deployment, _with_image(question))
+        reply = _post(deployment, _with_image(question), brief)
         if reply.status == 400 and refuses_pictures(reply):
-            return self._ask_in_text(deployment)
+            return self._ask_in_text(deployment, brief)
         seconds = time.monotonic() - started
         return judged(question.text, reply, seconds, question.is_right)
 
-    def _ask_in_text(self, deployment: Deployment) -> Probe:
+    def _ask_in_text(self, deployment: Deployment, brief: bool) -> Probe:
         started = time.monotonic()
-        reply = _post(deployment, _TEXT_QUESTION)
+        reply = _post(deployment, _TEXT_QUESTION, brief)
         probe = judged(_TEXT_QUESTION, reply, time.monotonic() - started, None)
         if probe.outcome is Outcome.ANSWERED:
             return Probe(Outcome.TEXT_ONLY, probe.question, probe.answer, probe.seconds)
@@ -82,8 +87,12 @@ def progress_of(metrics: str) -> Progress | None:
     found = _COUNTER.findall(metrics)
     if not found:
         return None
-    running = sum(float(value) for name, value in found if name == "num_requests_running")
-    return Progress(int(running), sum(float(value) for name, value in found if name != "num_requests_running"))
+    sums: dict[str, float] = {}
+    for name, value in found:
+        sums[name] = sums.get(name, 0.0) + float(value)
+    prompt, written = sums.get("prompt_tokens_total", 0.0), sums.get("generation_tokens_total", 0.0)
+    prefill_s = sums.get("request_prefill_time_seconds_sum", 0.0)
+    return Progress(int(sums.get("num_requests_running", 0)), prompt + written, prompt, prefill_s)
 
 
 def _with_image(question: Question) -> list[dict[str, object]]:
@@ -92,15 +101,16 @@ def _with_image(question: Question) -> list[dict[str, object]]:
     return [picture, {"type": "text", "text": question.text}]
 
 
-def _post(deployment: Deployment, content: object) -> Reply:
+def _post(deployment: Deployment, content: object, brief: bool) -> Reply:
     body: dict[str, object] = {
         "model": deployment.served_model_name,
         "messages": [{"role": "user", "content": content}],
-        "max_tokens": _TOKENS,
+        "max_tokens": _BRIEF_TOKENS if brief else _TOKENS,
         "temperature": 0,
         "chat_template_kwargs": {"enable_thinking": False},  # a template that knows no such switch ignores it
     }
-    timeout_s = deployment.policy.probe_timeout_s
+    policy = deployment.policy
+    timeout_s = policy.idle_timeout_s if brief else policy.probe_timeout_s
     reply = request(deployment, "/v1/chat/completions", timeout_s, body)
     if reply.status == 400 and "chat_template_kwargs" in reply.text:
         del body["chat_template_kwargs"]

@@ -59,13 +59,34 @@ class RunRecord:
 
 
 def new_record(name: str, clock: Clock) -> RunRecord:
-    """A fresh record for a run of this deployment; the oldest beyond fifty go."""
+    """A fresh record for a run of this deployment; the oldest beyond fifty go, the last one gets its end."""
     folder = records_dir(name)
+    close_record(name, clock)
     with contextlib.suppress(OSError):
         for old in sorted(folder.glob("*.jsonl"))[: -_KEPT + 1]:
             old.unlink()
     moment = datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
     return RunRecord(folder / f"{moment:%Y%m%dT%H%M%S.%f}Z-{os.getpid()}.jsonl", clock)
+
+
+def close_record(name: str, clock: Clock) -> None:
+    """End the record of a runner that was killed: half a line goes, for nobody can read it, and the end is told.
+
+    Call it only while no runner of the deployment lives.
+    """
+    path = latest_record(name)
+    if path is None:
+        return
+    with contextlib.suppress(OSError):
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if len(whole) < len(content):
+            os.truncate(path, len(whole))
+        rows = list(read_record(path))
+        if rows and rows[-1]["event"] != "ended":
+            record = RunRecord(path, clock)
+            record.write("ended", state="failed", reason="runner_died", detail="", evidence="", line=0, diagnosis={})
+            record.close()
 
 
 def read_record(path: Path) -> Iterator[dict[str, object]]:

@@ -65,6 +65,20 @@ class Control:
         env = {"FITSERVE_LANG": language, "GRADIO_ANALYTICS_ENABLED": "False"}
         self.supervisor.start(Program(name, page_argv(deployment.name), folder, folder / "logs" / "page.log", env))
 
+    def revive(self, name: str) -> bool:
+        """After the supervisor's death: have it, and its page, looked after again. Whether that was left to us.
+
+        Where another command works on the deployment, that one knows better what it is to become.
+        """
+        try:
+            with held(deployment_dir(name) / "control.lock", clock=self.clock):
+                for program in (name, PAGE_PREFIX + name):
+                    self.supervisor.resume(program)
+        except (Locked, OSError, FitserveError):
+            self._settle(name, Reason.SUPERVISOR_DIED)
+            return False
+        return True
+
     def stop(self, name: str, *, with_page: bool = True) -> bool:
         """Stop it, to the last process and port. Returns whether anything ran. Call it `alone`."""
         before = read_live(name)
@@ -105,14 +119,13 @@ class Control:
         self._settle(name)
         return bool(runner or left)
 
-    def _settle(self, name: str) -> None:
+    def _settle(self, name: str, reason: Reason = Reason.ASKED) -> None:
         """A runner that was killed left a state that is no longer true."""
         live = read_live(name)
         if live and live.state not in (State.STOPPED, State.FAILED):
-            write_live(_stopped(live, self.clock.now()), live_paths(name))
+            write_live(_stopped(live, self.clock.now(), reason), live_paths(name))
 
 
-def _stopped(live: Live, now: float) -> Live:
-    return replace(
-        live, state=State.STOPPED, reason=Reason.ASKED, updated=now, since=now, engine=None, members=(), failures=0
-    )
+def _stopped(live: Live, now: float, reason: Reason) -> Live:
+    moment = {"serial": live.serial + 1, "updated": now, "since": now}
+    return replace(live, state=State.STOPPED, reason=reason, engine=None, members=(), failures=0, **moment)  # type: ignore[arg-type]  # Live's own fields

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,10 +20,12 @@ class Policy:
     knock_every_s: float = 0.2  # until its door opens
     attempts_every_s: float = 0.5
     probe_attempts: int = 5  # a small model may be wrong once; a broken one is wrong every time
+    probe_every_s: float = 60.0  # of an engine that nobody else asks
+    idle_timeout_s: float = 30.0  # such a question is small, and its shapes were compiled at the start
     health_every_s: float = 10.0
     health_timeout_s: float = 5.0
     health_misses: int = 3  # in a row: then it is hung
-    stall_s: float = 300.0  # requests run and no token moves: longer than the longest prefill
+    stall_s: float = 300.0  # requests run and no token moves; longer where the longest prefill is (`run/stall.py`)
     hung_wait_s: float = 120.0  # hung for so long: it is started again
     backoff_s: float = 2.0  # before the second start; doubles
     failures_allowed: int = 3  # in a row: then it stays down
@@ -47,12 +51,28 @@ class Deployment:
     demo: bool = False  # the bundled model: its answers can be judged, not only received
     wishes: dict[str, object] = field(default_factory=dict)  # what the person asked for, to tell a changed `up`
     policy: Policy = field(default_factory=Policy)
+    retry: list[dict[str, object]] = field(default_factory=list)  # what `up` changed after starts that failed, and why
 
     @property
     def url(self) -> str:
         """Where the OpenAI endpoint answers, as this machine reaches it."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+    @property
+    def plan_key(self) -> str:
+        """The same for every start that should take equally long: engine, command and VLLM_* without the port."""
+        place = {"--port", str(self.port), "--host", self.host}
+        words = [word for word in self.argv if word not in place]
+        env = sorted(pair for pair in self.env.items() if pair[0].startswith("VLLM_") and pair[0] != "VLLM_API_KEY")
+        return hashlib.sha256(json.dumps([self.engine, words, env]).encode()).hexdigest()[:16]
+
+    @property
+    def longest_prompt(self) -> int | None:
+        """Tokens; None where the plan does not say."""
+        settings = self.plan.get("settings")
+        length = settings.get("max_model_len") if isinstance(settings, dict) else None
+        return length if isinstance(length, int) else None
 
     @property
     def page_url(self) -> str | None:

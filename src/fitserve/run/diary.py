@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from fitserve import __version__
 from fitserve.run.deployment import Deployment
@@ -12,6 +13,8 @@ from fitserve.run.live import Evidence, Live, Reason, StageTime, State, live_pat
 from fitserve.run.processes import Identity
 from fitserve.run.redact import redacted_argv, redacted_env
 from fitserve.stage import Stage
+
+_NO_FAILURE = (Reason.ASKED, Reason.SUPERVISOR_DIED)  # nothing of the engine's that a doctor could name
 
 
 class Diary:
@@ -28,6 +31,7 @@ class Diary:
             name=deployment.name,
             state=State.STARTING,
             since=now,
+            serial=before.serial if before else 0,
             runner=runner,
             failures=before.failures if before else 0,
             answered=before.answered if before else False,
@@ -38,11 +42,12 @@ class Diary:
         now = self._edges.clock.now()
         if fields.get("state", self.live.state) != self.live.state:
             fields["since"] = now
-        self.live = replace(self.live, updated=now, problems=self._problems(), **fields)  # type: ignore[arg-type]  # Live's own fields
+        fields |= {"updated": now, "serial": self.live.serial + 1, "problems": self._problems()}
+        self.live = replace(self.live, **fields)  # type: ignore[arg-type]  # Live's own fields
         problem = write_live(self.live, self._paths)
         if problem != self._unwritten:  # say so on the disk that still takes it
             self._unwritten = problem
-            self.live = replace(self.live, problems=self._problems())
+            self.live = replace(self.live, serial=self.live.serial + 1, problems=self._problems())
             write_live(self.live, self._paths)
 
     def _problems(self) -> tuple[str, ...]:
@@ -55,6 +60,8 @@ class Diary:
         self._edges.journal.write(
             "engine_started",
             engine=deployment.engine,
+            plan_key=deployment.plan_key,
+            retry=deployment.retry,
             fitserve=__version__,
             pid=engine.pid,
             start_ticks=engine.start_ticks,
@@ -63,7 +70,9 @@ class Diary:
             env=redacted_env(deployment.env),
             plan=deployment.plan,
         )
-        self.change(engine=engine, next_start=0.0, reason=Reason.NONE, detail="", evidence=Evidence())
+        expected = self._edges.past.expected(deployment)
+        fresh = {"next_start": 0.0, "reason": Reason.NONE, "detail": "", "evidence": Evidence(), "diagnosis": {}}
+        self.change(engine=engine, expected=expected, held=(), **fresh)
         self.reach(Stage.CONFIG)
 
     def reach(self, stage: Stage) -> None:
@@ -77,23 +86,45 @@ class Diary:
 
     def probed(self, probe: Probe) -> None:
         """A question was asked at the start."""
-        table: dict[str, object] = {
-            "outcome": probe.outcome,
-            "question": probe.question,
-            "answer": probe.answer,
-            "seconds": round(probe.seconds, 3),
-            "detail": probe.detail,
-        }
-        self._edges.journal.write("probe", **table)
-        self.change(probe=table)
+        self._edges.journal.write("probe", **_table(probe))
+        self.glanced(probe)
+
+    def glanced(self, probe: Probe) -> None:
+        """A question was asked of an idle engine; recorded only where it proves nothing, for there is one a minute."""
+        if not probe.proves and self.live.state is not State.STARTING:
+            self._edges.journal.write("probe", **_table(probe))
+        self.change(probe=_table(probe) | {"at": self._edges.clock.now()}, probes=self.live.probes + 1)
 
     def end(self, state: State, reason: Reason, detail: str = "", evidence: Evidence | None = None) -> None:
-        """The last word of this runner."""
+        """The last word of this runner, with the doctor's where it failed."""
         evidence = evidence or Evidence()
+        ended: dict[str, Any] = {"state": state, "reason": reason, "detail": detail, "evidence": evidence}
+        diagnosis = self._diagnosed(ended) if reason not in _NO_FAILURE else {}
         self._edges.journal.write(
-            "ended", state=state, reason=reason, detail=detail, evidence=evidence.text, line=evidence.line
+            "ended",
+            state=state,
+            reason=reason,
+            detail=detail,
+            evidence=evidence.text,
+            line=evidence.line,
+            diagnosis=diagnosis,
         )
         stages = () if state is State.STARTING else self.live.stages  # the next start begins at its own first stage
-        self.change(
-            state=state, reason=reason, detail=detail, evidence=evidence, engine=None, members=(), stages=stages
-        )
+        self.change(**ended, diagnosis=diagnosis, engine=None, members=(), stages=stages)
+
+    def _diagnosed(self, ended: dict[str, Any]) -> dict[str, object]:
+        """The doctor's word on this end; its own faults must not cost us ours."""
+        try:
+            return self._edges.doctor.diagnose(self._deployment, replace(self.live, **ended | {"state": State.FAILED}))
+        except Exception as error:  # noqa: BLE001 - an end is told, diagnosed or not
+            return {"cause": "unknown", "problem": f"{type(error).__name__}: {error}"}
+
+
+def _table(probe: Probe) -> dict[str, object]:
+    return {
+        "outcome": probe.outcome,
+        "question": probe.question,
+        "answer": probe.answer,
+        "seconds": round(probe.seconds, 3),
+        "detail": probe.detail,
+    }

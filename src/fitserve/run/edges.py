@@ -8,6 +8,7 @@ from typing import Protocol
 
 from fitserve.clock import Clock
 from fitserve.run.deployment import Deployment
+from fitserve.run.live import Live, StageTime
 from fitserve.run.stall import Progress
 from fitserve.stage import Stage
 
@@ -51,7 +52,7 @@ class Prober(Protocol):
 
     def healthy(self, deployment: Deployment, timeout_s: float) -> bool: ...
     def progress(self, deployment: Deployment, timeout_s: float) -> Progress | None: ...
-    def ask(self, deployment: Deployment, attempt: int) -> Probe: ...
+    def ask(self, deployment: Deployment, attempt: int, *, brief: bool = False) -> Probe: ...
 
 
 class Journal(Protocol):
@@ -84,6 +85,18 @@ class GpuMemory(Protocol):
     def holders(self) -> tuple[Holder, ...] | None: ...
 
 
+class PastStarts(Protocol):
+    """How earlier starts of the same plan went."""
+
+    def expected(self, deployment: Deployment) -> tuple[StageTime, ...]: ...
+
+
+class Doctor(Protocol):
+    """Names the cause of an end: `cause`, `stage`, `fix` and so on; empty where it has nothing to say."""
+
+    def diagnose(self, deployment: Deployment, live: Live) -> dict[str, object]: ...
+
+
 @dataclass(frozen=True)
 class Edges:
     """Everything outside of the runner."""
@@ -94,3 +107,5 @@ class Edges:
     prober: Prober
     meter: Meter
     gpu: GpuMemory
+    past: PastStarts
+    doctor: Doctor

@@ -1,7 +1,7 @@
 """The live state of a deployment: what its runner last said of itself, for everybody else to read.
 
 It is written to two disks (state and runtime folder), so that a full or read-only one does not blind `status`;
-the younger of the two counts.
+the later of the two counts, by a number that every writing raises: a clock may be set back.
 """
 
 from __future__ import annotations
@@ -69,9 +69,11 @@ class Live:
 
     name: str
     state: State
+    serial: int = 0  # raised by every writing, from one runner to the next
     updated: float = 0.0  # wall clock
     since: float = 0.0  # wall clock: when this state began
     stages: tuple[StageTime, ...] = ()
+    expected: tuple[StageTime, ...] = ()  # as earlier starts of the same plan went; empty where there were none
     runner: Identity | None = None
     engine: Identity | None = None
     members: tuple[Identity, ...] = ()  # the engine's processes when last looked at
@@ -80,8 +82,11 @@ class Live:
     reason: Reason = Reason.NONE
     detail: str = ""  # "exit 1", "signal 9", the port's holder: facts, not a sentence
     evidence: Evidence = Evidence()
-    probe: dict[str, object] = field(default_factory=dict)
+    diagnosis: dict[str, object] = field(default_factory=dict)  # what the doctor says of its last end
+    probe: dict[str, object] = field(default_factory=dict)  # the last question; `at` is its time by the wall clock
+    probes: int = 0  # questions asked of this engine
     measured: dict[str, object] = field(default_factory=dict)
+    held: tuple[dict[str, object], ...] = ()  # who holds GPU memory that did not come back (`run/holders.py`)
     problems: tuple[str, ...] = ()  # what could not be written: "engine.log: No space left on device"
     next_start: float = 0.0  # wall clock: end of the back-off
     record: str = ""  # the run record's file
@@ -110,9 +115,9 @@ def write_live(live: Live, paths: Sequence[Path]) -> str:
 
 
 def read_live(name: str) -> Live | None:
-    """The younger of the two copies; None where the deployment never ran."""
+    """The later of the two copies; None where the deployment never ran."""
     found = [live for live in map(_read, live_paths(name)) if live]
-    return max(found, key=lambda live: live.updated, default=None)
+    return max(found, key=lambda live: live.serial, default=None)
 
 
 def forget_live(name: str) -> None:
@@ -133,9 +138,11 @@ def _live(table: dict[str, object]) -> Live:
     values: dict[str, object] = {key: value for key, value in table.items() if key in Live.__dataclass_fields__}
     values |= {key: _identity(table.get(key)) for key in ("runner", "engine")}
     values["members"] = tuple(filter(None, map(_identity, _rows(table["members"]))))
-    values["stages"] = tuple(StageTime(Stage(row["stage"]), float(row["at_s"])) for row in _rows(table["stages"]))
+    for key in ("stages", "expected"):
+        values[key] = tuple(StageTime(Stage(row["stage"]), float(row["at_s"])) for row in _rows(table.get(key, [])))
     values["evidence"] = Evidence(**_table(table["evidence"]))
     values["problems"] = tuple(map(str, _list(table["problems"])))
+    values["held"] = tuple(_rows(table.get("held", [])))
     values |= {"state": State(str(table["state"])), "reason": Reason(str(table["reason"]))}
     return Live(**values)  # type: ignore[arg-type]  # a broken table is refused by the caller, which reads it as absent
 

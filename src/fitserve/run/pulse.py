@@ -9,8 +9,9 @@ from collections.abc import Callable
 from fitserve.clock import Clock
 from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Outcome, Probe, Prober
+from fitserve.run.idle import Idle
 from fitserve.run.signals import Event, Health, PortLost, Probed
-from fitserve.run.stall import Stall
+from fitserve.run.stall import Progress, Stall
 
 
 class Pulse(threading.Thread):
@@ -63,19 +64,29 @@ class Pulse(threading.Thread):
 
     def _look_in(self) -> None:
         policy = self._deployment.policy
-        stall = Stall(policy.stall_s)
+        idle = Idle(policy.probe_every_s, self._clock.monotonic())
+        stall = Stall(policy.stall_s, self._deployment.longest_prompt)
         while not self._ended.wait(policy.health_every_s):
-            good = self._healthy()
-            if good:
-                progress = self._prober.progress(self._deployment, policy.health_timeout_s)
-                good = stall.moves(progress, self._clock.monotonic())
-            self._tell(Health(good))
+            self._tell(self._looked(stall, idle))
+
+    def _looked(self, stall: Stall, idle: Idle) -> Health:
+        if not self._healthy():
+            return Health(good=False)
+        progress = self._progress()
+        if idle.is_due(progress, self._clock.monotonic()):
+            probe = self._ask(idle.asked, brief=True)
+            moved = idle.answered(probe.proves, self._progress(), self._clock.monotonic())
+            return Health(probe.proves or moved, probe)
+        return Health(stall.moves(progress, self._clock.monotonic()))
+
+    def _progress(self) -> Progress | None:
+        return self._prober.progress(self._deployment, self._deployment.policy.health_timeout_s)
 
     def _healthy(self) -> bool:
         return self._prober.healthy(self._deployment, self._deployment.policy.health_timeout_s)
 
-    def _ask(self, attempt: int) -> Probe:
+    def _ask(self, attempt: int, *, brief: bool = False) -> Probe:
         try:
-            return self._prober.ask(self._deployment, attempt)
+            return self._prober.ask(self._deployment, attempt, brief=brief)
         except Exception as error:  # noqa: BLE001 - a prober's own fault is an attempt that failed, and is recorded
             return Probe(Outcome.FAILED, "", "", 0.0, f"{type(error).__name__}: {error}")

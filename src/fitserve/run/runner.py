@@ -6,7 +6,6 @@ import contextlib
 import queue
 import signal
 import threading
-from dataclasses import dataclass
 
 from fitserve.run import ports
 from fitserve.run.deployment import Deployment, deployment_dir, engine_log
@@ -20,7 +19,7 @@ from fitserve.run.exits import Exit
 from fitserve.run.live import Evidence, Live, Reason, State
 from fitserve.run.processes import Identity
 from fitserve.run.pulse import Pulse
-from fitserve.run.release import wait_for_memory
+from fitserve.run.running import Running
 from fitserve.run.shared_memory import SharedMemory
 from fitserve.run.signals import Event, Gone, Health, PortLost, Probed, Reached, StopAsked
 from fitserve.run.sockets import clear_sockets, with_sockets
@@ -28,23 +27,6 @@ from fitserve.run.sweep import end, engine_members
 from fitserve.stage import Stage
 
 _BACKOFF_LIMIT_S = 60.0
-
-
-@dataclass
-class _Running:
-    """The parts of an engine that runs."""
-
-    engine: EngineProcess
-    drain: Drain
-    pulse: Pulse
-    gpu_before: tuple[int, ...] | None
-    shared: SharedMemory
-
-    def members(self) -> tuple[Identity, ...]:
-        """The engine's processes now; what they share is remembered."""
-        found = self.engine.members()
-        self.shared.look(member.pid for member in found)
-        return found
 
 
 class Runner:
@@ -129,7 +111,7 @@ class Runner:
             return event if isinstance(event, StopAsked) else None
         return None
 
-    def _start(self) -> _Running:
+    def _start(self) -> Running:
         gpu_before = self._edges.gpu.used_bytes()
         self._log.start()
         deployment = self._deployment
@@ -142,7 +124,7 @@ class Runner:
         waiter = threading.Thread(target=lambda: self._events.put(Gone(engine.process.wait())), daemon=True)
         for thread in (drain, waiter, pulse):
             thread.start()
-        return _Running(engine, drain, pulse, gpu_before, shared)
+        return Running(engine, drain, pulse, gpu_before, shared)
 
     def _read(self, line: str) -> None:
         """Every line of the engine, on the draining thread."""
@@ -158,13 +140,13 @@ class Runner:
 
     # while it runs
 
-    def _watch(self, running: _Running) -> Exit:
+    def _watch(self, running: Running) -> Exit:
         while True:
             ended = self._handle(self._events.get(), running)
             if ended is not None:
                 return ended
 
-    def _handle(self, event: Event, running: _Running) -> Exit | None:
+    def _handle(self, event: Event, running: Running) -> Exit | None:
         """Take in one event; the exit code where it was the last."""
         match event:
             case StopAsked(reason):
@@ -178,11 +160,13 @@ class Runner:
             case Reached(stage):
                 self._diary.reach(stage)
                 self._diary.change(members=running.members())
-            case Health(good):
+            case Health(good, probe):
+                if probe is not None:
+                    self._diary.glanced(probe)
                 return self._looked(running, good)
         return None
 
-    def _probed(self, running: _Running, probe: Probe, last: bool) -> Exit | None:
+    def _probed(self, running: Running, probe: Probe, last: bool) -> Exit | None:
         self._diary.probed(probe)
         if probe.proves:
             self._answering(running)
@@ -190,7 +174,7 @@ class Runner:
             return self._unproved(running, probe)
         return None
 
-    def _answering(self, running: _Running) -> None:
+    def _answering(self, running: Running) -> None:
         self._answering_at = self._edges.clock.monotonic()
         self._diary.reach(Stage.SERVE)
         self._diary.reach(Stage.ANSWERING)
@@ -200,7 +184,7 @@ class Runner:
         self._edges.journal.write("measured", **measured)
         self._diary.change(state=State.ANSWERING, answered=True, members=members, measured=measured)
 
-    def _looked(self, running: _Running, good: bool) -> Exit | None:
+    def _looked(self, running: Running, good: bool) -> Exit | None:
         """A look at the engine: hung after several misses in a row, well again after one good look."""
         self._misses = 0 if good else self._misses + 1
         running.engine.reap()
@@ -226,25 +210,30 @@ class Runner:
 
     # ends
 
-    def _stopped(self, running: _Running | None, reason: Reason) -> Exit:
+    def _stopped(self, running: Running | None, reason: Reason) -> Exit:
         if running:
             self._end_engine(running)
+        failures = self._diary.live.failures + 1
+        if reason is Reason.SUPERVISOR_DIED and failures < self._policy.failures_allowed:
+            self._diary.change(failures=failures)
+            self._diary.end(State.STARTING, reason)
+            return Exit.RESTART
         self._diary.end(State.STOPPED, reason)
         return Exit.STOPPED
 
-    def _engine_gone(self, running: _Running, code: int) -> Exit:
+    def _engine_gone(self, running: Running, code: int) -> Exit:
         self._end_engine(running)
         detail = f"exit {code}" if code >= 0 else f"signal {-code} ({_signal_name(-code)})"
         return self._failed(Reason.ENGINE_DIED, detail)
 
-    def _port_lost(self, running: _Running) -> Exit:
+    def _port_lost(self, running: Running) -> Exit:
         """Between our look at the port and the engine's, somebody else took it."""
         ours = [member.pid for member in running.engine.members()]
         holder = Evidence(ports.holder(self._deployment.port, ours))
         self._end_engine(running)
         return self._give_up(Reason.PORT_IN_USE, str(self._deployment.port), holder)
 
-    def _unproved(self, running: _Running, probe: Probe) -> Exit:
+    def _unproved(self, running: Running, probe: Probe) -> Exit:
         self._end_engine(running)
         wrong = probe.outcome is Outcome.WRONG
         said = Evidence(clean(" ".join((probe.answer if wrong else probe.detail).split())))
@@ -265,28 +254,19 @@ class Runner:
         self._diary.end(State.FAILED, reason, detail, evidence)
         return Exit.GAVE_UP
 
-    def _end_engine(self, running: _Running) -> None:
-        """End every process of the engine, read its last words, wait for the memory."""
-        running.pulse.end()
-        known = self._diary.live.members
-        running.members()
-        everybody = frozenset(one.pid for one in (*known, *running.engine.members(known), running.engine.identity))
-        stubborn = running.engine.end(self._policy.stop_wait_s, self._edges.clock, known)
-        clear_sockets(self._deployment.name)
-        cleared = running.shared.clear()
-        running.drain.join(timeout=5.0)
+    def _end_engine(self, running: Running) -> None:
+        edges = self._edges
+        ending = running.end(self._deployment, self._diary.live.members, edges.gpu, edges.clock)
         self._log.close()
-        release = wait_for_memory(
-            self._edges.gpu, running.gpu_before, everybody, self._policy.memory_wait_s, self._edges.clock
-        )
         self._edges.journal.write(
             "engine_ended",
-            killed=[one.pid for one in stubborn],
-            shared_memory=cleared,
-            gpu_memory_back="unknown" if release.back is None else release.back,
-            gpu_wait_s=round(release.seconds, 2),
-            gpu_holders=[holder.pid for holder in release.holders],
+            killed=ending.killed,
+            shared_memory=ending.shared_memory,
+            gpu_memory_back="unknown" if ending.memory_back is None else ending.memory_back,
+            gpu_wait_s=ending.wait_s,
+            gpu_holders=ending.held,
         )
+        self._diary.change(held=ending.held)
 
 
 def _signal_name(number: int) -> str:

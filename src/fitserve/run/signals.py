@@ -45,9 +45,10 @@ class Probed:
 
 @dataclass(frozen=True)
 class Health:
-    """The engine was looked at: does its door open?"""
+    """The engine was looked at: does its door open, do its counters move, and where it was asked, did it answer?"""
 
     good: bool
+    probe: Probe | None = None
 
 
 Event = StopAsked | Reached | Gone | PortLost | Probed | Health

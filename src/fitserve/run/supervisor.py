@@ -65,6 +65,16 @@ class Supervisor:
             if self.states().get(program.name, "STOPPED") in STOPPED_STATES:
                 self._take_up(program.name)
 
+    def resume(self, name: str) -> None:
+        """Start a program again that a killed one looked after. One that was forgotten meanwhile stays down."""
+        with held(self._lock, _START_WAIT_S * 2, self._clock):
+            if not program_path(name).exists():
+                return
+            if not self.answers():
+                self._launch()
+            if self.states().get(name, "STOPPED") in STOPPED_STATES:
+                self._take_up(name)
+
     def stop(self, name: str, wait_s: float = STOP_WAIT_S + 10.0) -> None:
         """Stop a program and wait until it has ended."""
         with contextlib.suppress(OSError):
