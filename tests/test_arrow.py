@@ -21,7 +21,7 @@ ALLOWED = {
     "gateway": {"run", "observe"},
     "export": {"facts", "plan", "run"},
     "report": {"facts", "plan", "run", "observe", "diagnose", "measure"},
-    "chat": set(),
+    "chat": {"facts"},
     "demo": set(),
     "text": set(),
 }

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from fitserve.chat.decode import Intake
 from fitserve.chat.images import Limits, Picture, prepare_picture, read_picture
 from fitserve.chat.said import PictureRefused
 from fitserve.errors import NotFound, SettingsError
@@ -138,7 +139,7 @@ def test_a_large_lossless_picture_goes_as_jpeg() -> None:
         (b"", "picture_empty"),
         (b"%PDF-1.7\n%renamed to .png", "picture_is_pdf"),
         (b"PK\x03\x04word/document.xml", "picture_is_archive"),
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "picture_is_heic"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "picture_not_a_picture"),
         (b"\0\0\0\x18ftypmp42\0\0\0\0", "picture_is_video"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "picture_is_svg"),
         (b"just some text", "picture_not_a_picture"),
@@ -163,7 +164,7 @@ def test_too_many_bytes_are_not_even_opened(tmp_path: Path) -> None:
     path = tmp_path / "big.png"
     path.write_bytes(encoded(Image.new("RGB", (200, 200), RED)))
     with pytest.raises(PictureRefused, match="at most 100 B"):
-        read_picture(path, Limits(max_bytes=100))
+        read_picture(path, Limits(intake=Intake(max_bytes=100)))
 
 
 @given(st.integers(1, 1300), st.integers(1, 1300))
@@ -199,7 +200,7 @@ def test_damaged_files_give_a_picture_or_a_sentence(data: bytes, draw: st.DataOb
         broken[draw.draw(st.integers(0, len(broken) - 1))] = draw.draw(st.integers(0, 255))
     cut = draw.draw(st.integers(0, len(broken)))
     try:
-        picture = prepare_picture(bytes(broken[: cut or None]), "x", Limits(max_pixels=1_000_000))
+        picture = prepare_picture(bytes(broken[: cut or None]), "x", Limits(intake=Intake(max_pixels=1_000_000)))
     except PictureRefused as refused:
         assert refused.message
     else:

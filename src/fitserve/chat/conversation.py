@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from fitserve.chat.answer import Answer, Usage
 from fitserve.chat.images import Picture
+
+BROKEN = "broken"  # the finish reason of an answer that a failure ended
 
 
 class OnNewPicture(StrEnum):
@@ -16,71 +19,132 @@ class OnNewPicture(StrEnum):
 
 
 @dataclass(frozen=True)
+class Figures:
+    """How an answer came: None is what nobody counted."""
+
+    usage: Usage | None = None
+    first_token_s: float | None = None
+    seconds: float | None = None
+    tokens_per_second: float | None = None
+    finish_reason: str = ""  # empty: stopped, or broken off
+    model: str = ""
+
+
+@dataclass(frozen=True)
 class Turn:
-    """One question and its answer. `answer` may be the part that came before a stop."""
+    """One question and its answer. `answer` may be the part that came before a stop, or empty."""
 
     question: str
     pictures: tuple[Picture, ...] = ()
     answer: str = ""
+    thinking: str = ""
+    figures: Figures = Figures()
+    key: str = ""  # tells it apart in a history
+    since: int = 0  # the first turn that was sent with it
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is sent with later questions: answered, if only up to a stop, and not broken off."""
+        return bool(self.answer) and self.figures.finish_reason != BROKEN
+
+    def answered(self, answer: Answer, model: str = "") -> Turn:
+        """With what has come."""
+        figures = Figures(
+            answer.usage, answer.first_token_s, answer.seconds, answer.tokens_per_second, answer.finish_reason, model
+        )
+        return replace(self, answer=answer.text, thinking=answer.thinking, figures=figures)
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question within its conversation. `set_aside` holds the turns that a new picture left behind."""
+    """A question within its conversation: `before` holds the turns in front of it, `since` says which were sent."""
 
     turn: Turn
     before: Conversation
-    set_aside: tuple[Turn, ...] = ()
+    since: int = 0  # where the context began before this question
 
     @property
     def started_over(self) -> bool:
         """Whether the reader has to be told that earlier turns are not sent."""
-        return bool(self.set_aside)
+        return self.before.since > self.since
 
     def messages(self) -> list[dict[str, object]]:
         """What is sent, as OpenAI chat messages."""
         return [*self.before.messages(), _user(self.turn)]
 
-    def answered(self, answer: str) -> Conversation:
+    def answered(self, answer: Answer, model: str = "") -> Conversation:
         """The conversation with this turn at its end."""
-        return replace(self.before, turns=(*self.before.turns, replace(self.turn, answer=answer)))
+        return replace(self.before, turns=(*self.before.turns, self.turn.answered(answer, model)))
 
     def kept(self) -> Question:
         """The same question with the turns that were set aside put back."""
-        return Question(self.turn, replace(self.before, turns=(*self.set_aside, *self.before.turns)))
+        return Question(replace(self.turn, since=self.since), self.before.starting_at(self.since), self.since)
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """Answered turns, oldest first, and an optional system text."""
+    """All turns, oldest first, and an optional system text. Turns before `since` are shown but no longer sent."""
 
     turns: tuple[Turn, ...] = ()
     system: str = ""
+    since: int = 0
+    since_before: int = 0  # where the context began before it was last moved
+    undo: Conversation | None = field(default=None, repr=False)  # as it was before an answer was replaced
+
+    @property
+    def sent(self) -> tuple[Turn, ...]:
+        """The turns that go with the next question: in the context, and answered."""
+        return tuple(turn for turn in self.turns[self.since :] if turn.counts)
 
     @property
     def has_picture(self) -> bool:
-        """Whether any turn carries one."""
-        return any(turn.pictures for turn in self.turns)
+        """Whether any turn in the context carries one."""
+        return any(turn.pictures for turn in self.sent)
 
     def ask(self, text: str, pictures: tuple[Picture, ...], policy: OnNewPicture) -> Question:
         """The next question. A picture after turns starts over, unless the policy keeps them."""
-        turn = Turn(text, pictures)
-        if pictures and self.turns and policy is OnNewPicture.START_OVER:
-            return Question(turn, replace(self, turns=()), self.turns)
-        return Question(turn, self)
+        before = self._without_silent_end()
+        if pictures and before.sent and policy is OnNewPicture.START_OVER:
+            before = before.starting_at(len(before.turns))
+        return Question(Turn(text, pictures, since=before.since), before, min(self.since, len(before.turns)))
+
+    def again(self) -> Question | None:
+        """The last question once more; None where there is none. The answer it had can be brought back: `undone`."""
+        return self.edited(len(self.turns) - 1) if self.turns else None
+
+    def edited(self, index: int, text: str | None = None, pictures: tuple[Picture, ...] | None = None) -> Question:
+        """The question at `index`, changed, with the turns before it. What came after can be brought back: `undone`."""
+        turn = self.turns[index]
+        kept = replace(self, turns=self.turns[:index], since=min(self.since, index), undo=replace(self, undo=None))
+        words, seen = turn.question if text is None else text, turn.pictures if pictures is None else pictures
+        return Question(Turn(words, seen, since=kept.since), kept, kept.since)
+
+    def undone(self) -> Conversation:
+        """As it was before the last replaced answer; a second time gives the newer one back."""
+        return replace(self.undo, undo=replace(self, undo=None)) if self.undo else self
+
+    def starting_at(self, since: int) -> Conversation:
+        """The same turns with those before `since` no longer sent. `starting_at(since_before)` takes it back."""
+        since = max(0, min(since, len(self.turns)))
+        return replace(self, since=since, since_before=self.since) if since != self.since else self
 
     def messages(self) -> list[dict[str, object]]:
-        """All turns as OpenAI chat messages."""
+        """The turns in the context as OpenAI chat messages."""
         messages: list[dict[str, object]] = [{"role": "system", "content": self.system}] if self.system else []
-        for turn in self.turns:
+        for turn in self.sent:
             messages += [_user(turn), {"role": "assistant", "content": turn.answer}]
         return messages
+
+    def _without_silent_end(self) -> Conversation:
+        """A question that was never answered gives way to the next one."""
+        silent = bool(self.turns) and not (self.turns[-1].answer or self.turns[-1].thinking)
+        return replace(self, turns=self.turns[:-1]) if silent else self
 
 
 def _user(turn: Turn) -> dict[str, object]:
     if not turn.pictures:
         return {"role": "user", "content": turn.question}
     parts: list[dict[str, object]] = [
-        {"type": "image_url", "image_url": {"url": picture.data_url}} for picture in turn.pictures
+        {"type": "image_url", "image_url": {"url": picture.data_url}} for picture in turn.pictures if picture.data
     ]
     return {"role": "user", "content": [*parts, {"type": "text", "text": turn.question}]}

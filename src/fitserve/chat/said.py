@@ -48,3 +48,11 @@ class NoAnswer(Problem, OperationFailed):
 
 class NoAnswerInTime(Problem, TimedOut):
     """The endpoint was given its time and did not use it."""
+
+
+class ChatMissing(Problem, NotFound):
+    """The chat is not on the shelf, or no longer."""
+
+
+class HistoryUnwritable(Problem, OperationFailed):
+    """The disk does not take what is to be kept."""

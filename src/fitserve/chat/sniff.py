@@ -7,10 +7,6 @@ _SIGNATURES = (  # (offset, bytes, reason in the catalogue as chat.picture_REASO
     (0, b"PK\x03\x04", "is_archive"),
     (0, b"Rar!", "is_archive"),
     (0, b"\x1f\x8b", "is_archive"),
-    (4, b"ftypheic", "is_heic"),
-    (4, b"ftypheix", "is_heic"),
-    (4, b"ftypmif1", "is_heic"),
-    (4, b"ftyphevc", "is_heic"),
     (4, b"ftypmp4", "is_video"),
     (4, b"ftypisom", "is_video"),
     (4, b"ftypqt", "is_video"),
@@ -19,9 +15,9 @@ _SIGNATURES = (  # (offset, bytes, reason in the catalogue as chat.picture_REASO
 
 
 def foreign_format(data: bytes) -> str:
-    """`is_pdf`, `is_heic`, `is_video`, `is_svg`, `is_archive`, or nothing where it may be a picture."""
+    """`is_pdf`, `is_video`, `is_svg`, `is_archive`, or nothing where it may be a picture."""
     for offset, signature, reason in _SIGNATURES:
         if data[offset : offset + len(signature)] == signature:
-            return "" if reason == "is_heic" and b"avif" in data[8:64] else reason
+            return reason
     head = data[:512].lstrip().lower()
     return "is_svg" if head.startswith((b"<svg", b"<?xml")) and b"<svg" in data[:4096].lower() else ""

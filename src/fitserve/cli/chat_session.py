@@ -74,7 +74,7 @@ class Session:
         if question.started_over:
             self._screen.note(tr("chat.started_over"))
         answer = asyncio.run(self._screen.show(self._endpoint, question.messages(), self._max_tokens))
-        self._talk, self._pictures = question.answered(answer.text), ()
+        self._talk, self._pictures = question.answered(answer), ()
 
     def _tell(self, error: FitserveError) -> None:
         lines = [error.message, error.evidence, error.hint and f"{tr('failure.next')} {error.hint}"]
