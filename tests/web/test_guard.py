@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitserve.web.guard import Door, Guard, Receive, Scope, Send, preferred_language
+from fitserve.clock import ManualClock
+from fitserve.web.access import Throttle
+from fitserve.web.asgi import Receive, Scope, Send
+from fitserve.web.guard import Door, Guard, preferred_language
 
 Sent = list[MutableMapping[str, Any]]
 
@@ -21,7 +24,14 @@ async def inside(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"inside"})
 
 
-def visit(door: Door, body: bytes = b"", method: str = "GET", **headers: str) -> tuple[int, str, dict[str, str]]:
+def visit(
+    door: Door,
+    body: bytes = b"",
+    method: str = "GET",
+    guard: Guard | None = None,
+    client: str = "127.0.0.1",
+    **headers: str,
+) -> tuple[int, str, dict[str, str]]:
     """(status, body, headers) of one request."""
     sent: Sent = []
 
@@ -33,8 +43,8 @@ def visit(door: Door, body: bytes = b"", method: str = "GET", **headers: str) ->
 
     headers = {"host": "127.0.0.1:7860", **{name.replace("_", "-"): value for name, value in headers.items()}}
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
-    scope = {"type": "http", "method": method, "path": "/", "headers": raw}
-    asyncio.run(Guard(inside, door)(scope, receive, send))
+    scope = {"type": "http", "method": method, "path": "/", "headers": raw, "client": (client, 40000)}
+    asyncio.run((guard or Guard(inside, door))(scope, receive, send))
     told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], sent[1]["body"].decode(), told
 
@@ -95,17 +105,83 @@ def test_no_header_breaks_the_door(host: str, origin: str, cookie: str) -> None:
     assert status in (401, 403)
 
 
-def test_a_socket_is_closed() -> None:
+def socket(door: Door, **headers: str) -> str:
+    """What becomes of a WebSocket: the type of the first message that is sent to it."""
     sent: Sent = []
+
+    async def open_socket(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "websocket.accept"})
 
     async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
 
     async def receive() -> MutableMapping[str, Any]:
-        return {}
+        return {"type": "websocket.connect"}
 
-    asyncio.run(Guard(inside, Door())({"type": "websocket", "headers": []}, receive, send))
-    assert sent == [{"type": "websocket.close", "code": 1008}]
+    raw = [(name.encode(), value.encode()) for name, value in {"host": "127.0.0.1:7860", **headers}.items()]
+    asyncio.run(Guard(open_socket, door)({"type": "websocket", "headers": raw}, receive, send))
+    return str(sent[0]["type"])
+
+
+@pytest.mark.parametrize(
+    ("headers", "end"),
+    [
+        ({"origin": "http://127.0.0.1:7860"}, "accept"),
+        ({}, "accept"),  # no browser
+        ({"origin": "http://127.0.0.1:9000"}, "close"),
+        ({"origin": "http://evil.example"}, "close"),
+        ({"origin": "null"}, "close"),
+        ({"host": "evil.example", "origin": "http://evil.example"}, "close"),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "websocket"}, "close"),
+    ],
+)
+def test_sockets_pass_the_same_door(headers: dict[str, str], end: str) -> None:
+    assert socket(Door(), **headers) == f"websocket.{end}"
+
+
+def test_a_socket_needs_the_key_too() -> None:
+    door = Door(key="right")
+    assert socket(door) == "websocket.close"
+    assert socket(door, cookie=f"fitserve_page_key={door.token}") == "websocket.accept"
+    assert socket(door, cookie="fitserve_page_key=right") == "websocket.close"
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "method", "status"),
+    [
+        ("same-origin", "cors", "POST", 200),
+        ("none", "navigate", "GET", 200),
+        ("cross-site", "navigate", "GET", 200),  # a link that leads here
+        ("cross-site", "navigate", "POST", 403),  # a form on another page
+        ("same-site", "cors", "GET", 403),  # another port of this machine
+        ("cross-site", "no-cors", "GET", 403),  # <img src="http://127.0.0.1:7860/…">
+    ],
+)
+def test_the_browser_says_whose_request_it_is(site: str, mode: str, method: str, status: int) -> None:
+    assert visit(Door(), method=method, sec_fetch_site=site, sec_fetch_mode=mode)[0] == status
+
+
+def test_who_guesses_has_to_wait() -> None:
+    clock = ManualClock()
+    door = Door(key="right")
+    guard = Guard(inside, door, Throttle(clock, allowed=3, window_s=60.0))
+
+    def guess(key: str, address: str = "10.0.0.1") -> int:
+        return visit(door, f"key={key}".encode(), "POST", guard=guard, client=address)[0]
+
+    assert [guess("wrong") for _ in range(3)] == [401, 401, 401]
+    assert guess("right") == 429
+    assert guess("right", "10.0.0.2") == 303
+    assert visit(door, guard=guard, client="10.0.0.1", cookie=f"fitserve_page_key={door.token}")[0] == 200
+    clock.sleep(61)
+    assert guess("right") == 303
+
+
+def test_the_cookie_is_not_the_key() -> None:
+    door = Door(key="open")
+    assert "open" not in door.token
+    assert door.token != Door(key="open").token
+    assert "open" not in repr(door.token)
 
 
 @pytest.mark.parametrize(

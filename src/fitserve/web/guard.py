@@ -5,18 +5,15 @@ from __future__ import annotations
 import hmac
 import html
 import ipaddress
-from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from fitserve.text import tr
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from fitserve.web.access import Throttle, address, is_foreign, same_key
+from fitserve.web.asgi import HTML, TEXT, App, Message, Receive, Scope, Send, read_body, refuse_socket, reply
 
 COOKIE = "fitserve_page_key"
 _POLICY = (
@@ -33,10 +30,14 @@ _HEADERS = (
 
 @dataclass(frozen=True)
 class Door:
-    """`hosts`: names this page is called by; addresses are always fine, a name that merely points here is not."""
+    """`hosts`: names this page is called by; addresses are always fine, a name that merely points here is not.
+
+    `secret` makes the cookies: whoever does not have it can't guess one, however short the key is.
+    """
 
     hosts: frozenset[str] = frozenset({"localhost"})
     key: str = ""
+    secret: str = field(default_factory=secrets.token_urlsafe, repr=False)
 
     def knows(self, host: str) -> bool:
         """Against DNS rebinding: a foreign name in Host means a foreign page made the browser come here."""
@@ -50,48 +51,66 @@ class Door:
             return name in self.hosts
         return True
 
-    def opens(self, key: str) -> bool:
-        """Whether this is the key (or none is needed)."""
-        return not self.key or hmac.compare_digest(key.encode(), self.key.encode())
+    @property
+    def token(self) -> str:
+        """What a browser keeps once the right key was typed in it; not the key itself."""
+        return hmac.new(self.secret.encode(), self.key.encode(), "sha256").hexdigest()
+
+    def lets_in(self, headers: Mapping[bytes, str]) -> bool:
+        """Whether no key is needed, or this browser has typed it."""
+        return not self.key or same_key(_cookie(headers), self.token)
 
 
 class Guard:
     """ASGI: refuses at the door, and puts the headers on every answer."""
 
-    def __init__(self, app: App, door: Door) -> None:
-        self._app = app
-        self._door = door
+    def __init__(self, app: App, door: Door, throttle: Throttle | None = None) -> None:
+        self._app, self._door, self._throttle = app, door, throttle or Throttle()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await (self._app(scope, receive, send) if scope["type"] == "lifespan" else _close(send))
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        refused = self._refusal(headers)
+        refused = self._refusal(scope.get("method", "SOCKET"), headers)
+        if scope["type"] == "websocket":
+            admitted = not refused and self._door.lets_in(headers)
+            await (self._app(scope, receive, send) if admitted else refuse_socket(send))
+            return
+        send = _with_headers(send)
         if refused:
-            await _text(send, 403, refused)
-        elif self._door.opens(_cookie(headers)):
-            await self._app(scope, receive, _with_headers(send))
+            await reply(send, 403, refused, TEXT)
+        elif self._door.lets_in(headers):
+            await self._app(scope, receive, send)
         else:
             await self._ask_key(scope, receive, send, _language(headers))
 
-    def _refusal(self, headers: dict[bytes, str]) -> str:
+    def _refusal(self, method: str, headers: dict[bytes, str]) -> str:
         host = headers.get(b"host", "")
         if not self._door.knows(host):
             return tr("web.unknown_host", host=host)
         origin = headers.get(b"origin", "")
-        return tr("web.foreign_origin", origin=origin) if origin and origin.partition("://")[2] != host else ""
+        foreign = bool(origin) and origin.partition("://")[2] != host
+        if foreign or is_foreign(method, headers):
+            return tr("web.foreign_origin", origin=origin or headers.get(b"sec-fetch-site", ""))
+        return ""
 
     async def _ask_key(self, scope: Scope, receive: Receive, send: Send, language: str) -> None:
-        """A form; the right key becomes a cookie for this browser only."""
-        typed = parse_qs((await _body(receive)).decode("utf-8", "replace")).get("key", [""])[0]
-        if scope["method"] == "POST" and self._door.opens(typed):
-            cookie = f"{COOKIE}={typed.encode().hex()}; Path=/; HttpOnly; SameSite=Strict"
-            await _reply(send, 303, b"", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
+        """A form; the right key becomes a cookie for this browser only. Who guesses has to wait."""
+        who = address(scope)
+        wait_s = self._throttle.wait_s(who)
+        if wait_s:
+            said = tr("web.key_wait", language, seconds=f"{wait_s:.0f}")
+            await reply(send, 429, _form(language, said), HTML, (b"retry-after", f"{wait_s:.0f}".encode()))
             return
-        await _reply(
-            send, 401, _form(language, wrong=bool(typed)).encode(), [(b"content-type", b"text/html; charset=utf-8")]
-        )
+        typed = parse_qs((await read_body(receive)).decode("utf-8", "replace")).get("key", [""])[0]
+        if scope["method"] == "POST" and same_key(typed, self._door.key):
+            cookie = f"{COOKIE}={self._door.token}; Path=/; HttpOnly; SameSite=Strict"
+            await reply(send, 303, "", (b"location", b"/"), (b"set-cookie", cookie.encode()))
+            return
+        if typed:
+            self._throttle.wrong(who)
+        await reply(send, 401, _form(language, tr("web.key_wrong", language) if typed else ""), HTML)
 
 
 def preferred_language(accept: str) -> str:
@@ -107,52 +126,30 @@ def _language(headers: dict[bytes, str]) -> str:
     return preferred_language(headers.get(b"accept-language", ""))
 
 
-def _cookie(headers: dict[bytes, str]) -> str:
+def _cookie(headers: Mapping[bytes, str]) -> str:
     try:
         morsel = SimpleCookie(headers.get(b"cookie", "")).get(COOKIE)
-        return bytes.fromhex(morsel.value).decode() if morsel else ""
-    except (CookieError, ValueError):
+    except CookieError:
         return ""
+    return morsel.value if morsel else ""
 
 
-def _form(language: str, wrong: bool) -> str:
+def _form(language: str, said: str) -> str:
     title, button = html.escape(tr("web.key_title", language)), html.escape(tr("web.key_button", language))
-    said = f"<p role=alert>{html.escape(tr('web.key_wrong', language))}</p>" if wrong else ""
+    alert = f"<p role=alert>{html.escape(said)}</p>" if said else ""
     return (
         f"<!doctype html><html lang={language}><meta name=viewport content='width=device-width'><title>fitserve</title>"
-        f"<body style='font:16px system-ui;margin:4rem auto;max-width:24rem'><form method=post action='/'>"
+        f"<body style='font:16px system-ui;margin:4rem auto;max-width:24rem;color-scheme:light dark'><main>"
+        f"<h1 style='font-size:1.2rem'>fitserve</h1><form method=post action='/'>"
         f"<label>{title}<br><input name=key type=password autofocus autocomplete=current-password></label> "
-        f"<button>{button}</button>{said}</form>"
+        f"<button>{button}</button>{alert}</form></main>"
     )
 
 
 def _with_headers(send: Send) -> Send:
-    async def sending(message: MutableMapping[str, Any]) -> None:
+    async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["headers"] = [*message.get("headers", []), *_HEADERS]
         await send(message)
 
     return sending
-
-
-async def _body(receive: Receive, limit: int = 4096) -> bytes:
-    data, more = b"", True
-    while more and len(data) <= limit:
-        message = await receive()
-        data += message.get("body", b"")
-        more = message.get("more_body", False)
-    return data[:limit]
-
-
-async def _text(send: Send, status: int, text: str) -> None:
-    await _reply(send, status, text.encode(), [(b"content-type", b"text/plain; charset=utf-8")])
-
-
-async def _reply(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-    headers = [*headers, *_HEADERS, (b"content-length", str(len(body)).encode()), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _close(send: Send) -> None:
-    await send({"type": "websocket.close", "code": 1008})

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fitserve.errors import OperationFailed, ToolMissing
 from fitserve.paths import cache_dir
 from fitserve.text import LANGUAGES, tr
-from fitserve.web.guard import App, Door, Guard, preferred_language
+from fitserve.web.asgi import App
+from fitserve.web.guard import Door, Guard, preferred_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable
