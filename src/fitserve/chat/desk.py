@@ -19,7 +19,7 @@ from fitserve.chat.images import Picture
 from fitserve.chat.meter import Meter, meter
 from fitserve.chat.models import served_models, with_model
 from fitserve.chat.ongoing import Dropped, Ongoing
-from fitserve.chat.records import Chat, Moved, Record, Undone, answered, asked
+from fitserve.chat.records import Chat, Moved, Record, Titled, Undone, answered, asked
 from fitserve.chat.room import Room
 from fitserve.chat.said import Problem, Said, said
 from fitserve.chat.shelf import Shelf, new_id
@@ -138,6 +138,10 @@ class Desk:
         """Turns before `since` are no longer sent: `len(turns)` clears the context, `Meter.since_after_drop` frees."""
         self.ongoing.drop(chat_id)
         return self._changed(chat_id, Moved(since=since))
+
+    def rename(self, chat_id: str, title: str) -> Chat:
+        """The reader's own title; an empty one gives the first question back."""
+        return self._changed(chat_id, Titled(title=title))
 
     def delete(self, chat_id: str) -> None:
         """The chat with its pictures."""
