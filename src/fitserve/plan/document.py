@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from fitserve.facts.model import LayerKind, ModelFacts
+from fitserve.plan.passes import picture_rule
 from fitserve.plan.plan import SCHEMA_VERSION, KvPlan, Plan
 from fitserve.plan.settings import Settings
 
@@ -24,6 +25,7 @@ def plan_document(plan: Plan) -> dict[str, object]:
         "budget_bytes": plan.budget_bytes,
         "ledger": [asdict(row) | {"basis": row.basis.value} for row in plan.ledger],
         "kv": _kv(plan.kv),
+        "pictures": _pictures(plan),
         "reasons": list(plan.reasons),
         "refused": [{"settings": refused.settings, "why": refused.why} for refused in plan.refused],
         "nearest": [{"settings": other.settings, "why": other.why} for other in plan.nearest],
@@ -48,6 +50,12 @@ def settings_document(settings: Settings) -> dict[str, object]:
 
 def _kv(kv: KvPlan | None) -> dict[str, object] | None:
     return None if kv is None else asdict(kv)
+
+
+def _pictures(plan: Plan) -> dict[str, int] | None:
+    """How the processor sizes a picture, so that a chat can tell its tokens; None where the rule is not known."""
+    rule = picture_rule(plan.model, plan.settings)
+    return None if rule is None else asdict(rule)
 
 
 def _model(model: ModelFacts) -> dict[str, object]:

@@ -7,7 +7,9 @@ other, so that the peak is the largest of them. Sources: 0.33 `v1/worker/gpu/mod
 
 from __future__ import annotations
 
+from fitserve.facts.families import FAMILIES
 from fitserve.facts.model import LayerKind, ModelFacts, Vision
+from fitserve.facts.picture_rule import PictureRule
 from fitserve.plan.kv import ceil_div
 from fitserve.plan.settings import Limit, Settings
 
@@ -41,6 +43,16 @@ def _count(limit: Limit) -> int:
 def picture_tokens(vision: Vision, settings: Settings) -> int:
     """Tokens of the largest picture: 16,384 for Qwen3-VL's and Qwen3.5's defaults."""
     return max(1, picture_pixels(vision, settings) // (vision.patch * vision.merge) ** 2)
+
+
+def picture_rule(model: ModelFacts, settings: Settings) -> PictureRule | None:
+    """How the processor sizes a picture under these settings; None for a family whose rule is another, or blind."""
+    vision, family = model.vision, FAMILIES.get(model.architecture)
+    if vision is None or family is None or family.image_limits is None or not sees(model, settings):
+        return None
+    least = settings.mm_processor_kwargs.get("min_pixels")
+    least = least if isinstance(least, int) else (vision.min_pixels or family.image_limits[0])
+    return PictureRule(vision.patch * vision.merge, least, picture_pixels(vision, settings))
 
 
 def vision_bytes(model: ModelFacts, settings: Settings) -> int:
