@@ -2,19 +2,109 @@
 
 from __future__ import annotations
 
-from fitserve.chat.records import Chat
+import io
+import json
+import re
+import zipfile
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from fitserve.chat.clean import strip_control
+from fitserve.chat.conversation import Turn
+from fitserve.chat.images import Picture
+from fitserve.chat.records import SCHEMA_VERSION, Chat
+from fitserve.text import tr
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+_FENCE = re.compile(r"`{3,}")
 
 
 def as_markdown(chat: Chat, language: str | None = None) -> str:
-    """Question and answer in turn, with links to `pictures/…` and the figures of each answer."""
-    raise NotImplementedError
+    """Question and answer in turn, with links to `pictures/…`; what was thought is quoted."""
+    lines = [f"# {_one_line(chat.name) or tr('chat.export_untitled', language)}", "", f"*{_time(chat.created)}*", ""]
+    for number, turn in enumerate(chat.conversation.turns, 1):
+        lines += [f"## {number}. {tr('chat.export_question', language)}", ""]
+        lines += [f"![{_one_line(one.name, '[]')}]({picture_file(one)})" for one in turn.pictures]
+        lines += [*_fenced(strip_control(turn.question)), ""]
+        model = f" ({_one_line(turn.figures.model)})" if turn.figures.model else ""
+        lines += [f"### {tr('chat.export_answer', language)}{model}", ""]
+        if turn.thinking:
+            lines += [*(f"> {line}" for line in strip_control(turn.thinking).splitlines()), ""]
+        lines += [strip_control(turn.answer) or f"*{tr('chat.export_unanswered', language)}*", ""]
+    return "\n".join(lines)
 
 
 def as_document(chat: Chat) -> dict[str, object]:
-    """The same as one JSON document (`kind: chat`), pictures by their file names."""
-    raise NotImplementedError
+    """The same as one JSON document; null is what nobody counted, pictures are named by their files."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "chat",
+        "id": chat.id,
+        "title": chat.name,
+        "created": _time(chat.created),
+        "updated": _time(chat.updated),
+        "system": chat.conversation.system,
+        "sent_from_turn": chat.conversation.since,
+        "turns": [_turn(turn) for turn in chat.conversation.turns],
+    }
 
 
 def as_zip(chat: Chat, language: str | None = None) -> bytes:
     """`chat.md`, `chat.json` and `pictures/`."""
-    raise NotImplementedError
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as files:
+        files.writestr("chat.md", as_markdown(chat, language))
+        files.writestr("chat.json", json.dumps(as_document(chat), ensure_ascii=False, indent=2))
+        for name, picture in {
+            picture_file(one): one for turn in chat.conversation.turns for one in turn.pictures
+        }.items():
+            if picture.data:
+                files.writestr(name, picture.data, zipfile.ZIP_STORED)
+    return buffer.getvalue()
+
+
+def file_stem(chat: Chat) -> str:
+    """A name for the exported file: the title's letters and the day."""
+    stem = _UNSAFE.sub("-", chat.name).strip("-.")[:40] or "chat"
+    return f"{stem}-{_time(chat.created)[:10]}"
+
+
+def picture_file(picture: Picture) -> str:
+    """Where the picture lies in the zip: by its content, so that no name of a person's file can lead elsewhere."""
+    return f"pictures/{picture.digest[:16]}.{'jpg' if picture.media_type == 'image/jpeg' else 'png'}"
+
+
+def _turn(turn: Turn) -> dict[str, object]:
+    return {
+        "question": turn.question,
+        "pictures": [_picture(picture) for picture in turn.pictures],
+        "answer": turn.answer,
+        "thinking": turn.thinking,
+        **asdict(turn.figures),
+    }
+
+
+def _picture(picture: Picture) -> dict[str, object]:
+    return {
+        "file": picture_file(picture) if picture.data else None,
+        "name": picture.name,
+        "width": picture.width,
+        "height": picture.height,
+        "original_width": picture.original_width,
+        "original_height": picture.original_height,
+        "tokens": picture.tokens,
+    }
+
+
+def _fenced(question: str) -> list[str]:
+    """The reader's words as they were typed: in a fence longer than any in them."""
+    longest = max((len(found) for found in _FENCE.findall(question)), default=2)
+    return ["`" * (longest + 1) + "text", question, "`" * (longest + 1)]
+
+
+def _one_line(text: str, without: str = "") -> str:
+    return " ".join("".join(" " if char in without else char for char in text).split())
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -46,18 +46,23 @@ class Limits:
         return self.rule.tokens(*size) if self.rule else None
 
     def fitted(self, size: tuple[int, int]) -> tuple[int, int]:
-        """The largest size of the same shape within the longest side and the tokens."""
-        longest = max(size)
-        side = min(longest, self.longest_side or longest)
+        """The largest size of the same shape within the longest side, the tokens, and what the processor looks at."""
+        side = longest = max(size)
+        if self.longest_side:
+            side = min(longest, self.longest_side)
+            while self.rule and side > 1 and _pixels(_scaled(size, side)) > self.rule.max_pixels:
+                side = side * 31 // 32  # the processor would throw the rest away
         most = min((most for most in (self.tokens, self.most_tokens) if most is not None), default=None)
         while most is not None and side > 1 and (self.cost(_scaled(size, side)) or 0) > most:
-            side = max(1, min(side - 1, side * 31 // 32))
+            side = side * 31 // 32
         return _scaled(size, side)
 
-    def takes_whole(self, size: tuple[int, int]) -> bool:
-        """Whether «send as it is» can be offered."""
-        cost = self.cost(size)
-        return cost is None or self.most_tokens is None or cost <= self.most_tokens
+    def takes_whole(self, size: tuple[int, int], sent: tuple[int, int]) -> bool:
+        """Whether «send as it is» can be offered: the model would see more, and the engine has room for it."""
+        cost, sent_cost = self.cost(size), self.cost(sent)
+        if cost is None or sent_cost is None:
+            return size != sent
+        return sent_cost < cost <= (self.most_tokens or cost)
 
 
 @dataclass(frozen=True)
@@ -131,14 +136,13 @@ def prepare_picture(data: bytes, name: str, limits: Limits | None = None) -> Pic
     notices = [said("chat.first_frame", name=name)] if source.animated else []
     if source.transparent:
         notices.append(said("chat.on_white", name=name))
-    shrunk = size != source.size
-    if shrunk:
+    if size != source.size:
         before, after = (f"{width}x{height}" for width, height in (source.size, size))
         notices.append(said("chat.shrunk", name=name, before=before, after=after))
     sent, media_type = _encoded(decoded(source, size), source.lossy)
     return Picture(
         name, *size, *source.size, sent, media_type, tuple(notices),
-        limits.cost(size), limits.cost(source.size), shrunk and limits.takes_whole(source.size),
+        limits.cost(size), limits.cost(source.size), limits.takes_whole(source.size, size),
     )  # fmt: skip
 
 
@@ -146,6 +150,10 @@ def _scaled(size: tuple[int, int], side: int) -> tuple[int, int]:
     """The same shape with this longest side."""
     longest = max(size)
     return max(1, round(size[0] * side / longest)), max(1, round(size[1] * side / longest))
+
+
+def _pixels(size: tuple[int, int]) -> int:
+    return size[0] * size[1]
 
 
 def _encoded(image: Image, lossy: bool) -> tuple[bytes, str]:
