@@ -103,7 +103,7 @@ def _finding(finding: Finding) -> None:
     click.echo(f"{label}  {finding.cause} · {tr('doctor.stage', stage=stage_name(finding.stage))} · {sure}")
     _part(tr("doctor.what"))
     _paragraph(finding.summary)
-    why = _why(finding.cause)
+    why = why_text(finding.cause)
     if why:
         _paragraph(why)
     if finding.evidence:
@@ -117,7 +117,8 @@ def _finding(finding: Finding) -> None:
             _fix(number, fix)
 
 
-def _why(cause: str) -> str:
+def why_text(cause: str) -> str:
+    """Why this happens, in general; empty where nothing more is to be said."""
     key = f"causes.{cause}_why"
     return tr(key) if known(key) else ""
 
@@ -145,9 +146,7 @@ def _paragraph(text: str, indent: str = "  ") -> None:
 
 
 def _fix(number: int, fix: Fix) -> None:
-    change = " ".join(
-        [*(f"{name}={value}" for name, value in fix.env.items()), *(_flag(*item) for item in fix.set.items())]
-    )
+    change = change_text(fix)
     head = f"  {number}. "
     if change:
         click.echo(head + click.style(change, fg="green"))
@@ -157,6 +156,13 @@ def _fix(number: int, fix: Fix) -> None:
     text = predicted_text(fix.predicted)
     if text:
         click.echo(f"     {tr('doctor.predicted')}{text}")
+
+
+def change_text(fix: Fix) -> str:
+    """What is to be changed, as it is typed: `NCCL_P2P_DISABLE=1 --max-num-seqs 64`; empty where no flag says it."""
+    return " ".join(
+        [*(f"{name}={value}" for name, value in fix.env.items()), *(_flag(*item) for item in fix.set.items())]
+    )
 
 
 def _flag(flag: str, value: object) -> str:
