@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from small_model import write_model
-from tests.run.conftest import marked
+from tests.run.conftest import events, marked
 
 from fitserve.run.live import read_live
 from fitserve.run.ports import is_free
@@ -221,6 +222,51 @@ def test_a_start_that_fails_is_explained_and_undone(say: Say, model: Path, home:
     status = say("status")
     assert "failed" in status.stdout
     assert "no kernel for this" in status.stdout
+
+
+def test_a_start_that_fails_for_memory_is_made_once_more_with_what_fits(say: Say, model: Path, home: Path) -> None:
+    up = say("up", model, "--no-page", "--json", kv_tokens=512)
+    assert up.returncode == 0, up.stderr
+    told = json.loads(up.stdout)
+    (change,) = told["retries"]
+    assert (change["way"], change["cause"], change["set"]) == ("memory", "kv_below_max_len", {"--max-model-len": 512})
+    assert "small-model did not start for memory" in up.stderr
+    assert "starting once more with --max-model-len 512" in up.stderr
+    assert "--max-model-len 512" in " ".join(read_command("small-model"))
+    last = [row for row in events("small-model") if row["event"] == "engine_started"][-1]
+    assert last["retry"] == told["retries"]
+    again = say("up", model, "--no-page")  # the same words: it is what runs
+    assert (again.returncode, "is answering already" in again.stderr) == (0, True)
+
+
+def test_no_retry_is_heard_and_the_advice_stays(say: Say, model: Path, home: Path) -> None:
+    up = say("up", model, "--no-page", "--no-retry", kv_tokens=512)
+    assert up.returncode == 1
+    assert "once more" not in up.stderr
+    assert nothing_runs(home)
+    assert "fitserve up small-model --max-model-len 512" in say("status").stdout
+    (row,) = json.loads(say("status", "--json").stdout)["deployments"]
+    assert row["diagnosis"]["cause"] == "kv_below_max_len"
+
+
+def test_a_change_that_does_not_help_is_not_made_twice(say: Say, model: Path, home: Path) -> None:
+    words = "ValueError: To serve at least one request with the model's max seq len (2048), (2.0 GiB KV cache is needed"
+    words += (
+        ", which is larger than the available KV cache memory (1.0 GiB). the estimated maximum model length is 512."
+    )
+    up = say("up", model, "--no-page", "--json", die_at="kv_alloc", die_with=words)
+    assert up.returncode == 1
+    assert up.stderr.count("once more") == 1
+    assert nothing_runs(home)
+
+
+def test_how_long_it_will_take_is_told_from_the_start_before(say: Say, model: Path) -> None:
+    assert "left" not in say("up", model, "--no-page").stderr
+    assert say("down", "small-model").returncode == 0
+    assert re.search(r"loading the weights   about \d+ s left", say("up", model, "--no-page").stderr)
+    (row,) = json.loads(say("status", "--json").stdout)["deployments"]
+    assert row["left_seconds"] is None  # it answers
+    assert row["stages"][-1]["stage"] == "answering"
 
 
 def test_a_time_limit(say: Say, model: Path, home: Path) -> None:

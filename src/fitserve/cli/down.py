@@ -42,7 +42,16 @@ def command(name: str, everything: bool, as_json: bool) -> None:
 
 
 def _stop(name: str, control: Control) -> bool:
+    from fitserve.cli.status import held_text
+    from fitserve.observe.record import close_record
+    from fitserve.run.live import read_live
+
     if control.seems_to_run(name):
         click.echo(tr("run.stopping", name=name), err=True)
     with control.alone(name):
-        return control.stop(name)
+        ran = control.stop(name)
+        close_record(name, control.clock)
+    live = read_live(name)
+    for holder in live.held if live else ():
+        click.echo(held_text(holder), err=True)
+    return ran

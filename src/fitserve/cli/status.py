@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from fitserve.run.evidence import clean
 from fitserve.text import tr
+from fitserve.units import format_bytes
 
 if TYPE_CHECKING:
+    from fitserve.run.live import Live
     from fitserve.run.view import View
 
 SCHEMA_VERSION = 1
@@ -62,12 +65,24 @@ def _row(view: View) -> dict[str, object]:
         "since": _moment(live.since) if live and live.since else None,
         "model": view.deployment.model,
         "engine": view.deployment.engine,
+        "left_seconds": _left(view),
+        "stages": [{"stage": moment.stage, "at_seconds": moment.at_s} for moment in live.stages] if live else [],
         "failures": live.failures if live else 0,
         "reason": (live.reason or None) if live else None,
         "detail": (live.detail or None) if live else None,
         "evidence": (live.evidence.text or None) if live else None,
+        "diagnosis": (live.diagnosis or None) if live else None,
+        "gpu_memory_held_by": list(live.held) if live else [],
         "problems": list(live.problems) if live else [],
     }
+
+
+def _left(view: View) -> float | None:
+    """Seconds until it answers, from earlier starts of the same plan; None where nothing is known."""
+    from fitserve.run.estimate import seconds_left
+
+    left = seconds_left(view.live) if view.live and view.state == "starting" else None
+    return None if left is None else round(left, 1)
 
 
 def _moment(seconds: float) -> str:
@@ -92,11 +107,13 @@ def _lines(views: tuple[View, ...]) -> list[str]:
 
 
 def _cells(view: View) -> tuple[str, ...]:
+    from fitserve.cli.up_screen import left_text
+
     live = view.live
     since = time.strftime("%m-%d %H:%M:%S", time.localtime(live.since)) if live and live.since else "-"
     state = tr(f"run.state_{view.state}")
     if view.state == "starting" and live and live.stage:
-        state += f": {tr(f'run.stage_{live.stage}')}"
+        state += f": {tr(f'run.stage_{live.stage}')}{left_text(live)}"
     return view.deployment.name, state, since, f"{view.deployment.url}/v1" if view.runs else "-", view.page_url or "-"
 
 
@@ -113,9 +130,37 @@ def _notes(view: View) -> list[str]:
             if live.evidence.text
             else [reason_text(live)]
         )
-        notes.append(f"{tr('failure.next')} fitserve doctor {live.name}")
+        notes += _advice(live)
     if view.state == "starting" and live.next_start > time.time():
         notes.append(tr("run.back_off", seconds=f"{live.next_start - time.time():.0f}"))
     if view.runs and live.failures:
         notes.append(tr("run.failing", failures=live.failures))
+    notes += [held_text(holder) for holder in live.held]
     return notes + [tr("run.problem_note", problem=problem) for problem in live.problems]
+
+
+def _advice(live: Live) -> list[str]:
+    """The doctor's word of that moment, and what to type next."""
+    from fitserve.cli.up_retry import shown
+
+    diagnosis, told = live.diagnosis, []
+    if diagnosis.get("summary"):
+        told.append(f"{tr('run.diagnosis')} {clean(str(diagnosis['summary']))}")
+    flags = diagnosis.get("set")
+    if isinstance(flags, dict) and flags:
+        told.append(f"{tr('run.would_help')} fitserve up {live.name} {shown(flags)}")
+    return [*told, f"{tr('failure.next')} fitserve doctor {live.name}"]
+
+
+def held_text(holder: dict[str, Any]) -> str:
+    """Who holds GPU memory, as a sentence."""
+    unknown = tr("run.ledger_unknown")
+    since = holder.get("since")
+    return tr(
+        "run.memory_held",
+        pid=holder.get("pid"),
+        process=clean(str(holder.get("process") or unknown)),
+        owner=holder.get("owner") or unknown,
+        since=time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(since)) if since else unknown,
+        size=format_bytes(holder["used_bytes"]) if holder.get("used_bytes") else unknown,
+    )

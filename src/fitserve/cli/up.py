@@ -40,6 +40,7 @@ def _plan_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--engine-python", default="", help="an interpreter that has vLLM, in place of a managed engine")
 @click.option("--insecure", is_flag=True, help="listen on the network without a key")
 @click.option("--timeout", type=float, default=1800.0, help="seconds to wait for an answer (default 1800)")
+@click.option("--retry/--no-retry", default=True, help="after a failure for memory, once more with what would fit")
 @click.option("--wait/--no-wait", default=True, help="return at once and leave the start to itself")
 @click.option("-y", "--yes", is_flag=True, help="install a missing engine without asking")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
@@ -52,6 +53,7 @@ def command(
     name: str,
     insecure: bool,
     timeout: float,
+    retry: bool,
     wait: bool,
     yes: bool,
     as_json: bool,
@@ -71,7 +73,8 @@ def command(
     refuse_unlistenable(wishes)
     refuse_open(wishes.host, os.environ, insecure)
     with screen(as_json) as shown:
-        start = Start(wishes, Control(), shown, timeout if wait else 0.0, yes, _hidden if as_json else _shown)
+        limit_s, refused = timeout if wait else 0.0, _hidden if as_json else _shown
+        start = Start(wishes, Control(), shown, limit_s, yes, refused, retry)
         result = start.run()
     tell(result, as_json, lambda document: click.echo(json.dumps(document, ensure_ascii=False)))
     if result.page_problem:

@@ -57,7 +57,7 @@ def drafted(
     model = read_model(folder)
     engine = pick()
     port, notice = chosen_port(wishes.host, wishes.port, API_PORT, taken, "run.port_moved")
-    request = _request(wishes, port)
+    request = plan_request(wishes, port)
     gpus, figures = _gpus(engine), own_figures()
 
     def weighed(facts: ModelFacts) -> Plan:
@@ -173,7 +173,8 @@ def api_key(environ: Mapping[str, str]) -> str:
     return environ.get("VLLM_API_KEY", "") or environ.get("FITSERVE_API_KEY", "")
 
 
-def _request(wishes: Wishes, port: int) -> PlanRequest:
+def plan_request(wishes: Wishes, port: int) -> PlanRequest:
+    """What the plan is asked for."""
     from fitserve.cli.plan_options import request_from
 
     request = request_from(dict(wishes.values), wishes.passthrough)

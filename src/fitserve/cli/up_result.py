@@ -67,6 +67,7 @@ def document(result: Result) -> dict[str, object]:
         "page_problem": result.page_problem or None,
         "engine": deployment.engine,
         "stages": [{"stage": moment.stage, "at_seconds": moment.at_s} for moment in live.stages],
+        "retries": deployment.retry,
         "probe": live.probe or None,
         "ledger": [vars(row) for row in compared(deployment, live)],
         "problems": list(live.problems),
@@ -84,6 +85,7 @@ def lines(result: Result) -> list[str]:
     elif result.page_install:
         told.append(_fact("row_page", tr("run.page_install", what=result.page_install)))
     told.append(_fact("row_proof", _proof(live)))
+    told += [_fact("row_changed", _changed(deployment, change)) for change in deployment.retry]
     if deployment.demo:
         told.append(_fact("", tr("run.demo_note")))
     told += [_fact("", tr("run.problem_note", problem=problem)) for problem in live.problems]
@@ -103,6 +105,14 @@ def tell(result: Result, as_json: bool, tell_document: Callable[[dict[str, objec
     if result.page_problem:
         click.echo(f"{tr('run.page_failed')}\n  {tr('failure.evidence')} {result.page_problem}", err=True)
         click.echo(f"  {tr('failure.next')} fitserve page {result.deployment.name}", err=True)
+
+
+def _changed(deployment: Deployment, change: dict[str, Any]) -> str:
+    """What a failed start changed, and how to have it from the first start on."""
+    from fitserve.cli.up_retry import shown
+
+    flags = shown(change["set"])
+    return tr("run.retry_kept", flags=flags, cause=change["cause"], command=f"fitserve up {deployment.name} {flags}")
 
 
 def _proof(live: Live) -> str:

@@ -41,7 +41,8 @@ class Lines:
         if len(live.stages) < self._shown:
             self._shown = 0  # the runner has started again
         for moment in live.stages[self._shown :]:
-            click.echo(tr("run.stage_line", at=f"{moment.at_s:7.1f}", stage=stage_text(moment.stage)), err=True)
+            line = tr("run.stage_line", at=f"{moment.at_s:7.1f}", stage=stage_text(moment.stage))
+            click.echo(f"{line}{left_text(live) if moment is live.stages[-1] else ''}", err=True)
         self._shown = len(live.stages)
 
 
@@ -93,6 +94,8 @@ class Moving:
             seconds = time.monotonic() - self._seen_at if last else stages[number + 1].at_s - moment.at_s
             mark = Spinner("dots") if running else Text("✓", style="green")
             took = "" if last and not running else tr("run.after", seconds=f"{seconds:.1f}")
+            if running and self._live:
+                took += left_text(self._live)
             table.add_row(mark, Text(stage_text(moment.stage)), Text(took, style="dim"))
         return table
 
@@ -105,6 +108,14 @@ def screen(plain: bool) -> Iterator[Screen]:
         return
     with Moving() as moving:
         yield moving
+
+
+def left_text(live: Live) -> str:
+    """How long it will still take, in brackets; "" where no earlier start of the same plan tells."""
+    from fitserve.run.estimate import seconds_left
+
+    left = seconds_left(live) if live.state == "starting" else None
+    return "" if left is None else tr("run.left", seconds=max(1, round(left)))
 
 
 def stage_text(stage: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -13,13 +13,14 @@ import click
 from fitserve.cli.up_result import Result
 from fitserve.cli.up_screen import Screen
 from fitserve.cli.up_target import Wishes
-from fitserve.errors import Interrupted, OperationFailed, SettingsError, ToolMissing
+from fitserve.errors import FitserveError, Interrupted, OperationFailed, SettingsError, ToolMissing
 from fitserve.run.live import Live, State
 from fitserve.run.view import look, look_at_all
 from fitserve.text import current_language, tr
 
 if TYPE_CHECKING:
     from fitserve.cli.up_plan import Draft
+    from fitserve.cli.up_retry import Changed
     from fitserve.facts.engine import EngineFacts
     from fitserve.plan.plan import Plan
     from fitserve.run.control import Control
@@ -39,7 +40,10 @@ class Start:
     timeout_s: float
     yes: bool
     refused: Callable[[Plan], None] = lambda _: None  # shown a plan that does not fit
+    retry: bool = True  # change what the doctor says and start again, where a start fails for memory or graphs
     _lost: set[int] = field(default_factory=set)  # ports that strangers took from a start of ours
+    _changed: list[Changed] = field(default_factory=list)  # what was changed so far, the last in force
+    _plans: list[Plan] = field(default_factory=list)  # what was started so far
 
     def run(self) -> Result:
         """Come to the end of it. Raises FitserveError; then nothing of this start is left."""
@@ -48,9 +52,12 @@ class Start:
             try:
                 return self._run()
             except OperationFailed:
-                if len(self._lost) in (lost, _PORTS_LOST) or self.wishes.port is not None:
+                if len(self._lost) > lost:  # to a stranger, while the engine was loading
+                    if len(self._lost) == _PORTS_LOST or self.wishes.port is not None:
+                        raise
+                    self.shown.note(tr("run.port_lost"))
+                elif not (self.retry and self._change()):
                     raise
-                self.shown.note(tr("run.port_lost"))  # to a stranger, while the engine was loading
 
     def _run(self) -> Result:
         running = self._running()
@@ -82,14 +89,34 @@ class Start:
             raise SettingsError(message, code="other_settings", hint=f"fitserve down {self.wishes.name}")
         return view
 
-    def _draft(self) -> Draft:
+    def _draft(self, changed: Wishes | None = None) -> Draft:
         from fitserve.cli.up_fetch import nearer
         from fitserve.cli.up_plan import drafted, picked
 
         def engine() -> EngineFacts:
             return picked(self.wishes.engine_python, self._offered)
 
-        return drafted(self.wishes, engine, taken_ports() | self._lost, self.refused, nearer)
+        wishes = changed or (self._changed[-1].wishes if self._changed else self.wishes)
+        refused = self.refused if wishes is self.wishes else _unseen
+        return drafted(wishes, engine, taken_ports() | self._lost, refused, nearer)
+
+    def _change(self) -> bool:
+        """After a failed start: take the least change that cures it and fits, and say so. False where there is none."""
+        from fitserve.cli import up_retry
+
+        before = self._changed[-1].wishes if self._changed else self.wishes
+        settings = self._plans[-1].settings
+        gone = [changed.change.way for changed in self._changed]
+        for change in up_retry.possible(self.wishes.name, gone, up_retry.asked_execution(self.wishes)):
+            wishes = up_retry.with_change(before, settings, change.fix.set)
+            try:
+                self._draft(wishes)
+            except FitserveError:  # by the ledger it would not fit, or not start: the next
+                continue
+            self._changed.append(up_retry.Changed(change, wishes))
+            self.shown.note(up_retry.said(self.wishes.name, change))
+            return True
+        return False
 
     def _offered(self, missing: ToolMissing) -> bool:
         """Install the engine that the hint names, if the person wants it. Without a terminal only --yes is a yes."""
@@ -116,7 +143,12 @@ class Start:
                 draft = self._draft()  # another start was quicker to take it
             for notice in draft.notices:
                 self.shown.note(notice)
-            deployment = frozen(draft, self._page_port(draft))
+            deployment = replace(
+                frozen(draft, self._page_port(draft)),
+                wishes=self.wishes.table(),
+                retry=[changed.told() for changed in self._changed],
+            )
+            self._plans.append(draft.plan)
             facts = {"engine": deployment.engine, "url": deployment.url, "model": deployment.model}
             self.shown.note(tr("run.starting", name=deployment.name, **facts))
             self.control.start(deployment)
@@ -183,6 +215,10 @@ class Start:
             raise Interrupted(tr("run.interrupted_left", name=name), hint="fitserve status") from None
         now = look(name)
         return Result(view.deployment, live, True, now.page_url if now else None)
+
+
+def _unseen(_: Plan) -> None:
+    """A changed plan that does not fit is passed over."""
 
 
 def taken_ports() -> set[int]:

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from fitserve.run.deployment import Deployment
 
 DEMO = "demo"
-_OF_THIS_CALL = {"insecure", "timeout", "wait", "yes", "as_json", "name", "model"}  # nothing to remember of these
+_OF_THIS_CALL = {
+    "insecure",
+    "timeout",
+    "retry",
+    "wait",
+    "yes",
+    "as_json",
+    "name",
+    "model",
+    "quick",
+    "fail_on",
+}  # nothing to remember of these
 
 
 @dataclass(frozen=True)

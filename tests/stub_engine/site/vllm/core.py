@@ -32,6 +32,8 @@ def core(script: Script, settings: dict[str, object]) -> None:
     stage(script, "profile")
     info("Worker", "gpu_model_runner.py:5150", "Model loading took 0.01 GiB memory and 0.100000 seconds")
     stage(script, "kv_alloc")
+    if 0 < script.kv_tokens < int(str(settings["length"])):
+        fails(too_short(script.kv_tokens, int(str(settings["length"]))))
     info("Worker", "cpu_worker.py:260", "Explicitly set (1.0/14.09) GiB for KV cache on node 0.")
     tokens = f"CPU KV cache size: 883,011 tokens, Maximum concurrency for {settings['length']:,} tokens per request: "
     info("EngineCore", "kv_cache_utils.py:2327", f"{tokens}{883011 / int(str(settings['length'])):.2f}x")
@@ -46,12 +48,28 @@ def stage(script: Script, name: str) -> None:
     """Come to a stage: slowly, or never, or to one's death."""
     time.sleep(script.stage_s)
     if dies(script, name):
-        raw(f"(EngineCore pid={os.getpid()}) Traceback (most recent call last):")
-        raw(f'(EngineCore pid={os.getpid()})   File "core.py", line 1, in {name}')
-        raw(f"(EngineCore pid={os.getpid()}) {script.die_with}")
-        os._exit(1)
+        fails(script.die_with, name)
     while script.hang_at == name:
         time.sleep(60)
+
+
+def fails(error: str, where: str = "start") -> None:
+    """Die with a traceback, as the core does."""
+    raw(f"(EngineCore pid={os.getpid()}) Traceback (most recent call last):")
+    raw(f'(EngineCore pid={os.getpid()})   File "core.py", line 1, in {where}')
+    raw(f"(EngineCore pid={os.getpid()}) {error}")
+    os._exit(1)
+
+
+def too_short(tokens: int, length: int) -> str:
+    """vllm/v1/core/kv_cache_utils.py of 0.32, for 1 GiB a 100,000 tokens."""
+    return (
+        f"ValueError: To serve at least one request with the model's max seq len ({length}), "
+        f"({length / 1e5:.2f} GiB KV cache is needed, which is larger than the available KV cache memory "
+        f"({tokens / 1e5:.2f} GiB). Based on the available memory, the estimated maximum model length is {tokens}. "
+        "Try increasing `gpu_memory_utilization` (which also controls CPU memory on the CPU backend) or decreasing "
+        "`max_model_len` when initializing the engine."
+    )
 
 
 def worker(script: Script) -> None:

@@ -16,6 +16,7 @@ class Script:
     die_at: str = ""  # the engine core raises there
     die_with: str = "ValueError: the stub was told to die"
     die_once: str = ""  # a file: present, it does not die; it is made at the death
+    kv_tokens: int = 0  # the KV cache holds so many: a longer --max-model-len ends the start in vLLM's words
     hang_at: str = ""  # sleeps there for ever
     refuse: str = ""  # argparse refuses with this sentence
     die_after_s: float = 0.0  # the server dies that long after its first answer
