@@ -42,8 +42,10 @@ figures = st.builds(
     st.dictionaries(names, buckets, max_size=2),
     st.dictionaries(names, names, max_size=2),
 )
+sizes = st.dictionaries(names, st.integers(0), max_size=2)
+numbers = st.lists(st.integers(0), max_size=2).map(tuple)
 services = st.builds(
-    Service, names, names, names, st.none() | figures, names, st.lists(st.integers(0), max_size=2).map(tuple)
+    Service, names, names, names, st.none() | figures, names, numbers, st.none() | numbers, sizes, sizes
 )
 moments = st.builds(
     Moment,

@@ -9,8 +9,8 @@ import contextlib
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,9 @@ class Service:
     metrics: Metrics | None = None
     detail: str = ""  # why it does not answer
     pids: tuple[int, ...] = ()  # its engine's processes on this machine
+    cards: tuple[int, ...] | None = None  # that it was given; None where that is not known
+    planned: Mapping[str, int] = field(default_factory=dict)  # the ledger's lasting rows: expected bytes of one rank
+    measured: Mapping[str, int] = field(default_factory=dict)  # of the same, what the engine told when it answered
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,9 @@ def to_row(moment: Moment) -> dict[str, object]:
 
 
 def _service_row(service: Service) -> dict[str, object]:
-    row: dict[str, object] = {key: getattr(service, key) for key in ("name", "url", "state", "detail", "pids")}
+    row: dict[str, object] = {name: getattr(service, name) for name in Service.__dataclass_fields__}
     if service.metrics is None:
-        return row | {"metrics": None}
+        return row
     histograms = {  # JSON has no infinity: the last bucket has no edge
         name: [[None if math.isinf(edge) else edge, count] for edge, count in buckets]
         for name, buckets in service.metrics.histograms.items()
@@ -90,16 +93,21 @@ def _card(row: dict[str, Any]) -> CardSample:
 
 
 def _service(row: dict[str, Any]) -> Service:
-    told = row.get("metrics")
-    metrics = None
-    if told is not None:
-        histograms = {
-            name: tuple((math.inf if edge is None else float(edge), float(count)) for edge, count in buckets)
-            for name, buckets in told["histograms"].items()
-        }
-        metrics = Metrics(told["values"], histograms, told.get("cache", {}))
-    name, url, state, detail = (str(row.get(key, "")) for key in ("name", "url", "state", "detail"))
-    return Service(name, url, state, metrics, detail, tuple(row.get("pids", ())))
+    known = {key: value for key, value in row.items() if key in Service.__dataclass_fields__}
+    known["metrics"] = _metrics(row.get("metrics"))
+    known["pids"] = tuple(row.get("pids", ()))
+    known["cards"] = None if row.get("cards") is None else tuple(row["cards"])
+    return Service(**known)
+
+
+def _metrics(told: dict[str, Any] | None) -> Metrics | None:
+    if told is None:
+        return None
+    histograms = {
+        name: tuple((math.inf if edge is None else float(edge), float(count)) for edge, count in buckets)
+        for name, buckets in told["histograms"].items()
+    }
+    return Metrics(told["values"], histograms, told.get("cache", {}))
 
 
 def read_moments(path: Path) -> Iterator[Moment]:
