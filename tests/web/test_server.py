@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 from fitserve.cli.app import app
 from fitserve.cli.failure import told
 from fitserve.cli.page import is_local
-from fitserve.errors import OperationFailed, ToolMissing
-from fitserve.web.server import Place, bound, require_gradio, url_of
+from fitserve.errors import OperationFailed
+from fitserve.web.server import Place, bound, url_of
 
 
 @pytest.fixture
@@ -53,13 +52,6 @@ def test_urls(host: str, url: str) -> None:
 )
 def test_what_is_local(host: str, local: bool) -> None:
     assert is_local(host) is local
-
-
-def test_without_the_extra_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gradio", None)
-    with pytest.raises(ToolMissing) as caught:
-        require_gradio()
-    assert (caught.value.exit_code, caught.value.hint) == (7, "pip install 'fitserve[web]'")
 
 
 def test_a_public_bind_needs_a_key(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

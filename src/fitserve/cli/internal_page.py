@@ -16,10 +16,11 @@ from fitserve.run.engine_process import die_with_parent
 def command(name: str) -> None:
     """Serve the chat page of a deployment on the port that its file names."""
     die_with_parent(signal.SIGKILL)  # a page that outlived its supervisor would keep the port from the next one
+    from fitserve.cli.page_backend import backend_of
     from fitserve.web.guard import Door
     from fitserve.web.server import Place, serve
 
     target = find_target(name, "")
     door = Door(key=os.environ.get("FITSERVE_PAGE_KEY", ""))
     place = Place(port=target.page_port or 7860, exact=target.page_port is not None, door=door)
-    serve(target.endpoint, place, target.is_demo, lambda url, _port: click.echo(url))
+    serve(backend_of(target), place, lambda url, _port: click.echo(url))

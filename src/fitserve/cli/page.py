@@ -26,8 +26,9 @@ def command(
     name: str, backend_url: str, model: str, host: str, port: int, names: tuple[str, ...], lang: str, insecure: bool
 ) -> None:
     """Serve the chat page until Ctrl-C. A key for it is read from FITSERVE_PAGE_KEY."""
+    from fitserve.cli.page_backend import backend_of
     from fitserve.web.guard import Door
-    from fitserve.web.server import Place, require_gradio, serve
+    from fitserve.web.server import Place, serve
 
     if lang != "auto":
         choose_language(lang)
@@ -35,13 +36,12 @@ def command(
     local = is_local(host)
     if not local and not key and not insecure:
         raise SettingsError(tr("web.public", host=host), code="public_bind", hint=tr("web.public_next", host=host))
-    require_gradio()
     target = find_target(name, backend_url, model)
     hosts = {"localhost", host, *names} | (set() if local else {socket.gethostname(), socket.getfqdn()})
     place = Place(
         host, port, language="" if lang == "auto" else lang, door=Door(frozenset(known.lower() for known in hosts), key)
     )
-    serve(target.endpoint, place, target.is_demo, lambda url, bound_port: _say(url, bound_port, port))
+    serve(backend_of(target), place, lambda url, bound_port: _say(url, bound_port, port))
 
 
 def is_local(host: str) -> bool:

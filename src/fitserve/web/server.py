@@ -1,55 +1,42 @@
-"""The page as a server: both languages mounted, guarded, on a port that is free."""
+"""The page as a server: its routes, guarded, on a port that is free."""
 
 from __future__ import annotations
 
-import json
-import os
+import asyncio
 import socket
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fitserve.errors import OperationFailed, ToolMissing
-from fitserve.paths import cache_dir
+from fitserve.chat.room import Room
+from fitserve.errors import OperationFailed
+from fitserve.paths import state_dir
 from fitserve.text import LANGUAGES, tr
 from fitserve.web.asgi import App
 from fitserve.web.guard import Door, Guard, preferred_language
+from fitserve.web.intake import reader_of_request
+from fitserve.web.page import STATIC, page_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from fitserve.chat.endpoint import Endpoint
 
 _PORTS_TRIED = 50
-_QUEUE_POLL_S = 0.02  # Gradio's own 1 ms costs a tenth of a core while nobody asks anything
-_UPLOAD_LIMIT = "64mb"
-_CSS = """
-footer { display: none !important }
-.gradio-container .fillable { max-width: 60rem !important; padding: 1rem !important }
-#top { position: relative } #top h1 { font-size: 1.1rem; margin: 0 5rem 0 0 } #top h1 span { font-weight: 400 }
-#top .language { position: absolute; top: 0; right: 0 } #top p { font-size: .85rem; margin: 0 }
-#chat { height: calc(100dvh - 19rem) !important } #chat pre code { white-space: pre-wrap }
-#chat img { max-height: 14rem; width: auto } #chat .message.component { width: auto }
-#chat .download-link ~ button { display: none } /* Gradio's share button sends the picture to another company */
-#notices { min-height: 2.6rem } #notices p { margin: 0; font-size: .85rem }
-#notices .figures { font-variant-numeric: tabular-nums }
-.gradio-container .column { gap: .5rem }
-#buttons { align-items: center } #buttons button { flex-grow: 0; min-width: max-content }
-@media (max-width: 640px) { #chat { height: calc(100dvh - 25rem) !important } }
-@media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important } }
-"""
-_HEAD = """<link rel="icon" href="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'>\
-<rect width='8' height='8' rx='2' fill='%23c2410c'/><path d='M2 6V2h4M2 4h3' stroke='white' fill='none'/></svg>">"""
-_GRADIO_SAYS = ("conversation_label", "box_label", "drop_label", "file_label", "upload_label", "send_label")
-_RELABEL = """<script>(() => {
-const words = WORDS; let waiting = false;
-const tell = () => { waiting = false; document.documentElement.lang = "LANGUAGE";
-  for (const one of document.querySelectorAll("[aria-label]")) {
-    const word = words[one.getAttribute("aria-label")]; if (word) one.setAttribute("aria-label", word); } };
-new MutationObserver(() => { if (!waiting) { waiting = true; setTimeout(tell, 200); } })
-  .observe(document.documentElement, {childList: true, subtree: true}); tell(); })()</script>"""
-_FONTS = ("ui-sans-serif", "system-ui", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", "WenQuanYi Zen Hei",
-          "sans-serif")  # fmt: skip
+_SOCKET_LIMIT = 64 * 1024  # bytes; a tab only says which chat it shows
+
+
+@dataclass(frozen=True)
+class Backend:
+    """Who answers. `name`: of a deployment, empty for a bare address; `is_demo`: say that the model is a toy."""
+
+    endpoint: Endpoint
+    name: str = ""
+    is_demo: bool = False
+    room: Room = field(default_factory=Room)
 
 
 @dataclass(frozen=True)
@@ -61,14 +48,6 @@ class Place:
     exact: bool = False
     language: str = ""  # where `/` leads; empty: as the browser wants it
     door: Door = field(default_factory=Door)
-
-
-def require_gradio() -> None:
-    """Raises ToolMissing with the install line where the extra is not installed."""
-    import importlib.util
-
-    if importlib.util.find_spec("gradio") is None:
-        raise ToolMissing(tr("web.not_installed"), code="web_missing", hint="pip install 'fitserve[web]'")
 
 
 def bound(place: Place) -> socket.socket:
@@ -88,22 +67,22 @@ def bound(place: Place) -> socket.socket:
     raise _port_in_use(place, reason)
 
 
-def serve(endpoint: Endpoint, place: Place, is_demo: bool, started: Callable[[str, int], None]) -> None:
+def serve(backend: Backend, place: Place, started: Callable[[str, int], None]) -> None:
     """Serve until told to stop. `started` gets the URL and the port once the page can be opened."""
-    require_gradio()
+    import uvicorn
+
     with closing(bound(place)) as sock:
         port = int(sock.getsockname()[1])
-        app = build(endpoint, place, is_demo)
+        app = build(backend, place)
         try:
             sock.listen(128)  # only now: who waits for the door to open must find somebody behind it
         except OSError as error:
             raise _port_in_use(place, error) from error
         started(url_of(place.host, port), port)
-        import uvicorn
-
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False, ws="none"
-        )
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False,
+            ws="websockets-sansio", ws_max_size=_SOCKET_LIMIT,
+        )  # fmt: skip
         uvicorn.Server(config).run(sockets=[sock])
 
 
@@ -113,54 +92,74 @@ def _port_in_use(place: Place, error: OSError) -> OperationFailed:
     return OperationFailed(tr("web.port_in_use", port=place.port), code="port_in_use", evidence=evidence, hint=hint)
 
 
-def build(endpoint: Endpoint, place: Place, is_demo: bool) -> App:
+def build(backend: Backend, place: Place) -> App:
     """The guarded application, without a port."""
-    uploads = cache_dir() / "page"
-    uploads.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.environ.update(GRADIO_TEMP_DIR=str(uploads), GRADIO_ANALYTICS_ENABLED="False", HF_HUB_OFFLINE="1")
-    import gradio as gr
-    from fastapi import FastAPI
+    from starlette.applications import Starlette
+    from starlette.middleware.gzip import GZipMiddleware
+    from starlette.routing import Mount, Route, WebSocketRoute
+    from starlette.staticfiles import StaticFiles
 
-    from fitserve.chat.ongoing import Ongoing
-    from fitserve.web.app import Page
-    from fitserve.web.talk import Desk
+    from fitserve.web.events import events
+    from fitserve.web.readers import Readers
+    from fitserve.web.routes import Commands
+    from fitserve.web.status_diagnosis import Diagnoses
+    from fitserve.web.status_routes import status_routes, tell
+    from fitserve.web.status_watch import Watch
 
-    desk = Desk(endpoint, Ongoing())
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_route("/", _home(place.language), methods=["GET"])
-    theme = gr.themes.Default(font=_FONTS, font_mono=("ui-monospace", "Consolas", "monospace"))
-    options: dict[str, Any] = {
-        "theme": theme,
-        "css": _CSS,
-        "max_file_size": _UPLOAD_LIMIT,
-        "footer_links": [],
-    }
-    for language in LANGUAGES:
-        blocks = Page(desk, language, is_demo).blocks()
-        gr.mount_gradio_app(
-            app, blocks, f"/{language}", show_error=False, run_history=False, ssr_mode=False, pwa=False,
-            mcp_server=False, enable_monitoring=False, allowed_paths=[], head=_head(language), **options,
-        )  # fmt: skip
-        blocks._queue.sleep_when_free = _QUEUE_POLL_S
+    readers = Readers(backend.endpoint, state_dir() / "page", backend.room)
+    watch = Watch(backend.endpoint, backend.name)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        telling = asyncio.create_task(tell(watch, readers.tabs))
+        yield
+        telling.cancel()
+        await readers.close()
+
+    routes = [
+        Route("/", _home(place.language)),
+        *(Route(f"/{language}/", _page(language, backend.is_demo)) for language in LANGUAGES),
+        Mount("/static", GZipMiddleware(StaticFiles(directory=STATIC))),
+        WebSocketRoute("/api/events", events(readers)),
+        *Commands(readers).routes(),
+        *status_routes(watch, Diagnoses()),
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={Exception: _failed})
     return Guard(app, place.door)
 
 
-def _head(language: str) -> str:
-    """The icon; and, because Gradio's own labels are English for everybody, those of the page's language."""
-    words = {tr(f"web.{name}", "en"): tr(f"web.{name}", language) for name in _GRADIO_SAYS}
-    if language == "en":
-        return _HEAD
-    return _HEAD + _RELABEL.replace("WORDS", json.dumps(words)).replace("LANGUAGE", language)
+async def _failed(request: Request, _error: Exception) -> Response:
+    """Our own mistake: its traceback goes to the log, a sentence to the reader."""
+    from starlette.responses import JSONResponse
+
+    language = preferred_language(request.headers.get("accept-language", ""))
+    message, following = (tr(f"page.{name}", language) for name in ("server_failed", "server_failed_next"))
+    told = {"code": "server_failed", "message": message, "evidence": "", "next": following}
+    return JSONResponse({"error": told}, 500)
 
 
-def _home(fixed: str) -> Callable[[Any], Any]:
+def _home(fixed: str) -> Callable[[Request], Awaitable[Response]]:
     """`/` leads to the fixed language, or to the browser's."""
-    from fastapi.responses import RedirectResponse
 
-    async def home(request: Any) -> Any:  # noqa: ANN401 - FastAPI is imported late
+    async def home(request: Request) -> Response:
+        from starlette.responses import RedirectResponse
+
         return RedirectResponse(f"/{fixed or preferred_language(request.headers.get('accept-language', ''))}/", 307)
 
     return home
+
+
+def _page(language: str, is_demo: bool) -> Callable[[Request], Awaitable[Response]]:
+    """The document; a new reader gets a cookie."""
+
+    async def page(request: Request) -> Response:
+        from starlette.responses import HTMLResponse
+
+        reader = reader_of_request(request)
+        headers = {"cache-control": "no-cache"} | ({"set-cookie": reader.cookie} if reader.is_new else {})
+        return HTMLResponse(page_html(language, is_demo), headers=headers)
+
+    return page
 
 
 def url_of(host: str, port: int) -> str:

@@ -1,71 +1,97 @@
-"""A talk as the chat component takes it: messages, the line of notices, the header. No widget is touched here."""
+"""Chats as the page gets them: JSON documents in the reader's language. The shapes stand in `docs/page.md`."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable
+from dataclasses import asdict
 
-from fitserve.chat.said import Said
+from fitserve.chat.conversation import Figures, Turn
+from fitserve.chat.images import Picture
+from fitserve.chat.meter import Meter
+from fitserve.chat.records import Chat
+from fitserve.chat.said import said
 from fitserve.text import tr
-from fitserve.web.talk import Bubble, Kind, Talk, figures
+from fitserve.web.open_chat import OpenChat
+from fitserve.web.refused import told
 
-Message = dict[str, object]
-_FENCE = "~~~~~~"
-
-
-def messages(talk: Talk, language: str) -> list[Message]:
-    """All bubbles; a waiting one where nothing has come yet."""
-    shown = [_message(bubble, talk.busy and bubble is talk.bubbles[-1], language) for bubble in talk.bubbles]
-    if talk.busy and talk.bubbles and talk.bubbles[-1].kind is Kind.QUESTION:
-        shown.append({"role": "assistant", "content": "…"})
-    return shown
+Document = dict[str, object]
 
 
-def notice_line(talk: Talk, language: str) -> str:
-    """Notices and figures as HTML; nothing in them is markup. The attributes tell scripts and tests where it stands."""
-    lines = _paragraphs((notice.text(language) for notice in talk.notices), "notice")
-    told = figures(talk.answer)
-    lines += _paragraphs([told.text(language)], "figures") if told else ""
-    return f"<div role='status' data-asked='{talk.asked}' data-busy='{str(talk.busy).lower()}'>{lines}</div>"
+def chat_document(opened: OpenChat, language: str) -> Document:
+    """A chat with all its turns."""
+    chat, talk = opened.chat, opened.chat.conversation
+    return {
+        **entry_document(chat, opened.answering),
+        "title": chat.title,
+        "version": opened.version,
+        "since": talk.since,
+        "since_before": talk.since_before,
+        "can_undo": talk.undo is not None,
+        "turns": [turn_document(turn, at >= talk.since, chat.id, language) for at, turn in enumerate(opened.turns)],
+        "problem": told(opened.problem, language) if opened.problem else None,
+        "notices": [notice.text(language) for notice in opened.notices],
+        "meter": meter_document(opened.meter) if opened.meter else None,
+    }
 
 
-def header(model: str, url: str, is_demo: bool, language: str, problem: Said | None = None) -> str:
-    """Who answers here. A model that is not there yet is told with its reason."""
-    name = html.escape(model or tr("web.no_model_yet", language))
-    lines = [f"<h1>fitserve <span>{name}</span></h1>"]
-    if is_demo:
-        lines.append(f"<p class='toy'>{html.escape(tr('chat.toy', language))}</p>")
-    if problem:
-        lines.append(f"<p role='alert'>{html.escape(problem.text(language))} {html.escape(url)}</p>")
-    other = "zh" if language == "en" else "en"
-    lines.append(
-        f"<a class='language' lang='{other}' href='/{other}/'>{html.escape(tr('web.this_language', other))}</a>"
-    )
-    return "".join(lines)
+def entry_document(chat: Chat, answering: bool) -> Document:
+    """A chat as it stands in the list."""
+    turns = len(chat.conversation.turns)
+    return {"id": chat.id, "name": chat.name, "updated": chat.updated, "turns": turns, "answering": answering}
 
 
-def _paragraphs(lines: Iterable[str], name: str) -> str:
-    return "".join(f"<p class='{name}'>{html.escape(line)}</p>" for line in lines)
+def turn_document(turn: Turn, in_context: bool, chat_id: str, language: str) -> Document:
+    """One question and its answer."""
+    return {
+        "question": turn.question,
+        "pictures": [picture_document(one, f"api/chats/{chat_id}/pictures", language) for one in turn.pictures],
+        "answer": turn.answer,
+        "thinking": turn.thinking,
+        "sent": in_context,
+        "figures": figures_line(turn.figures, language),
+        "model": turn.figures.model,
+        "ended": turn.figures.finish_reason,
+    }
 
 
-def _message(bubble: Bubble, growing: bool, language: str) -> Message:
-    if bubble.kind is Kind.QUESTION:
-        files: list[object] = [{"path": str(path)} for path in bubble.files]
-        return {"role": "user", "content": [*files, bubble.text] if files else bubble.text}
-    if bubble.kind is Kind.THINKING:
-        status = "pending" if growing else "done"
-        title = tr("web.thinking", language)
-        return {"role": "assistant", "content": bubble.text, "metadata": {"title": title, "status": status}}
-    if bubble.kind is Kind.PROBLEM:
-        return {"role": "assistant", "content": _problem(bubble, language)}
-    return {"role": "assistant", "content": bubble.text or "…"}
+def picture_document(picture: Picture, folder: str, language: str) -> Document:
+    """A picture with its cost; `url` is relative to the page's root."""
+    return {
+        "id": picture.digest,
+        "name": picture.name,
+        "width": picture.width,
+        "height": picture.height,
+        "original_width": picture.original_width,
+        "original_height": picture.original_height,
+        "tokens": picture.tokens,
+        "whole_tokens": picture.whole_tokens,
+        "takes_whole": picture.takes_whole,
+        "cost": picture.cost.text(language),
+        "notices": [notice.text(language) for notice in picture.notices],
+        "url": f"/{folder}/{picture.digest}",
+    }
 
 
-def _problem(bubble: Bubble, language: str) -> str:
-    """What happened, the engine's own line, what to do."""
-    what, *steps = (sentence.text(language) for sentence in bubble.said)
-    parts = [f"⚠ {what}"]
-    if bubble.evidence:
-        parts.append(f"{_FENCE}\n{bubble.evidence}\n{_FENCE}")
-    parts += [f"{tr('failure.next', language)} {step}" for step in steps]
-    return "\n\n".join(parts)
+def meter_document(meter: Meter) -> Document:
+    """What fills the window."""
+    return {
+        "parts": [asdict(part) for part in meter.parts],
+        "window": meter.window,
+        "used": meter.used,
+        "reserve": meter.reserve,
+        "estimated": meter.estimated,
+        "nearly_full": meter.nearly_full,
+        "fits": meter.fits,
+        "since_after_drop": meter.since_after_drop(),
+    }
+
+
+def figures_line(figures: Figures, language: str) -> str:
+    """Time to the first token and speed, as far as they are known; empty where no answer ended."""
+    if figures.first_token_s is None:
+        return ""
+    first = f"{figures.first_token_s:.2f}"
+    if figures.usage is None:
+        return said("chat.figures_unknown", first=first).text(language)
+    speed = "?" if figures.tokens_per_second is None else f"{figures.tokens_per_second:.1f}"
+    counts = {"answer": figures.usage.completion_tokens, "prompt": figures.usage.prompt_tokens}
+    return tr("chat.figures", language, first=first, speed=speed, **counts)

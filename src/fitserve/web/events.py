@@ -1,0 +1,58 @@
+"""`/api/events`: the WebSocket of one tab. It says what it shows, and gets what it lacks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from starlette.websockets import WebSocketDisconnect
+
+from fitserve.chat.said import ChatMissing
+from fitserve.web.intake import reader_of_request
+from fitserve.web.tabs import Tab
+from fitserve.web.view import chat_document
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.websockets import WebSocket
+
+    from fitserve.web.readers import Readers
+
+
+def events(readers: Readers) -> Callable[[WebSocket], Awaitable[None]]:
+    """The endpoint."""
+
+    async def listen(socket: WebSocket) -> None:
+        reader = reader_of_request(socket)
+        if reader.is_new:  # the page sets the cookie; who has none has not opened it
+            await socket.close(1008)
+            return
+        await socket.accept()
+        language = "zh" if socket.query_params.get("language") == "zh" else "en"
+        tab = Tab(socket.query_params.get("tab", "")[:64], reader.id, language)
+        readers.tabs.add(tab)
+        sending = asyncio.create_task(tab.send_news(socket.send_json, chat_document))
+        try:
+            while True:
+                await _heard(await socket.receive_text(), tab, readers)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            sending.cancel()
+            with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                await sending
+            readers.tab_closed(tab)
+
+    return listen
+
+
+async def _heard(text: str, tab: Tab, readers: Readers) -> None:
+    """`{"watch": ID}`; what is not understood is passed over."""
+    with suppress(ValueError, ChatMissing):
+        value = json.loads(text)
+        wanted = value.get("watch") if isinstance(value, dict) else None
+        if isinstance(wanted, str):
+            tab.watch(await readers[tab.reader].chat(wanted) if wanted else None)

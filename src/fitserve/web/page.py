@@ -1,0 +1,52 @@
+"""The page itself: one HTML document a language, with its sentences in it; everything else is static."""
+
+from __future__ import annotations
+
+import html
+import json
+from functools import cache
+from pathlib import Path
+
+from fitserve.text import tr
+from fitserve.text.catalog import sentences
+
+STATIC = Path(__file__).parent / "static"
+_AREAS = ("page", "owner")  # the sentences that the page speaks by itself
+
+
+def page_html(language: str, is_demo: bool) -> str:
+    """The document. Nothing in it runs but files of our own."""
+    preloads = "\n".join(f'<link rel="modulepreload" href="/static/{name}">' for name in _modules())
+    return f"""<!doctype html>
+<html lang="{"zh-CN" if language == "zh" else "en"}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
+<meta name="color-scheme" content="light dark">
+<title>fitserve</title>
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml">
+<script src="/static/theme.js"></script>
+<link rel="stylesheet" href="/static/style/page.css">
+{preloads}
+<script type="application/json" id="boot">{_boot(language, is_demo)}</script>
+<script type="module" src="/static/main.js"></script>
+</head>
+<body><div id="app"></div><noscript>{html.escape(tr("page.needs_script", language))}</noscript></body>
+</html>
+"""
+
+
+@cache
+def _modules() -> tuple[str, ...]:
+    """What the first view needs; fetched at once and not one after the other."""
+    ours = (path for path in STATIC.glob("*.js") if path.name != "theme.js")
+    return tuple(sorted(path.relative_to(STATIC).as_posix() for path in (*ours, STATIC / "vendor" / "preact.js")))
+
+
+@cache
+def _boot(language: str, is_demo: bool) -> str:
+    texts = {f"{area}.{name}": sentence for area in _AREAS for name, sentence in sentences(language, area).items()}
+    if is_demo:
+        texts |= {"page.toy": tr("chat.toy", language)}
+    told = json.dumps({"language": language, "demo": is_demo, "texts": texts}, ensure_ascii=False)
+    return told.replace("<", "\\u003c")  # no sentence can end the element
