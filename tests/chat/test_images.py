@@ -6,6 +6,8 @@ import base64
 import io
 import os
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -47,6 +49,13 @@ def png_header(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
 
 
+def jpeg_header(width: int, height: int) -> bytes:
+    """A small JPEG that says it is large."""
+    data = encoded(Image.new("RGB", (16, 16), RED), "JPEG")
+    at = data.index(b"\xff\xc0") + 5
+    return data[:at] + struct.pack(">HH", height, width) + data[at + 4 :]
+
+
 def test_a_small_png_goes_as_it_is() -> None:
     picture = prepare_picture(encoded(Image.new("RGB", (64, 48), RED)), "a.png")
     assert (picture.width, picture.height, picture.notices) == (64, 48, ())
@@ -85,10 +94,12 @@ def test_own_size_is_sent_where_no_limit_is_set() -> None:
     assert (picture.width, picture.height, picture.notices) == (1500, 900, ())
 
 
-def test_transparency_lies_on_white() -> None:
+def test_transparency_lies_on_white_and_is_said() -> None:
     image = Image.new("RGBA", (20, 20), (0, 0, 0, 0))
     image.paste((*RED, 255), (0, 0, 10, 20))
-    picture = sent(prepare_picture(encoded(image), "a.png"))
+    prepared = prepare_picture(encoded(image), "a.png")
+    assert [notice.key for notice in prepared.notices] == ["chat.on_white"]
+    picture = sent(prepared)
     assert picture.mode == "RGB"
     assert picture.getpixel((2, 2)) == RED
     assert picture.getpixel((15, 2)) == (255, 255, 255)
@@ -121,6 +132,52 @@ def test_the_first_frame_of_an_animation_is_sent_and_said() -> None:
     assert near(sent(picture).getpixel((3, 3)), RED)
 
 
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "L", "1", "CMYK", "I;16", "RGB"])
+def test_large_pictures_of_every_kind_are_reduced_in_strips(mode: str) -> None:
+    """2048 rows are several strips: what stands below must come out below."""
+    image = Image.new("L", (600, 2048), 255)
+    image.paste(0, (0, 1024, 600, 2048))
+    image = (
+        image.convert("I").point(lambda value: value * 257).convert("I;16") if mode == "I;16" else image.convert(mode)
+    )
+    picture = sent(prepare_picture(encoded(image, "TIFF"), "a.tif", Limits(longest_side=128)))
+    assert picture.size == (38, 128)
+    assert near(picture.getpixel((9, 20)), (255, 255, 255))
+    assert near(picture.getpixel((9, 100)), (0, 0, 0))
+
+
+def heic(name: str) -> Picture:
+    """Written by pillow-heif 1.8.1 from a drawn picture: blue above, red below."""
+    return read_picture(Path(__file__).parent.parent / "data" / "pictures" / name, Limits(longest_side=200))
+
+
+def test_a_telephones_heic_is_upright_and_stripped() -> None:
+    picture = heic("turned.heic")
+    assert (picture.width, picture.height, picture.original_width, picture.original_height) == (150, 200, 300, 400)
+    assert near(sent(picture).getpixel((140, 100)), BLUE)
+    assert near(sent(picture).getpixel((10, 100)), RED)
+    assert b"camera maker" not in picture.data
+
+
+def test_other_heics() -> None:
+    clear = heic("clear.heic")
+    assert [notice.key for notice in clear.notices] == ["chat.on_white"]
+    assert near(sent(clear).getpixel((60, 9)), (255, 255, 255))
+    assert [notice.key for notice in heic("burst.heic").notices] == ["chat.first_frame", "chat.shrunk"]
+
+
+def test_a_photo_with_its_depths_is_no_animation() -> None:
+    data = encoded(Image.new("RGB", (30, 30), RED), "MPO", save_all=True, append_images=[Image.new("RGB", (9, 9))])
+    assert prepare_picture(data, "a.jpg").notices == ()
+
+
+def test_an_animated_webp_gives_its_first_frame() -> None:
+    frames = [Image.new("RGB", (30, 30), RED), Image.new("RGB", (30, 30), BLUE)]
+    picture = prepare_picture(encoded(frames[0], "WEBP", save_all=True, append_images=frames[1:]), "a.webp")
+    assert [notice.key for notice in picture.notices] == ["chat.first_frame"]
+    assert near(sent(picture).getpixel((3, 3)), RED)
+
+
 def test_a_colour_profile_does_not_travel() -> None:
     data = encoded(Image.new("RGB", (9, 9), RED), "PNG", icc_profile=b"profile of a telephone")
     assert "icc_profile" not in sent(prepare_picture(data, "a.png")).info
@@ -145,6 +202,8 @@ def test_a_large_lossless_picture_goes_as_jpeg() -> None:
         (b"just some text", "picture_not_a_picture"),
         (png_header(12000, 9000), "picture_too_many_pixels"),
         (png_header(60000, 60000), "picture_bomb"),
+        (jpeg_header(12000, 9000), "picture_too_many_pixels"),
+        (encoded(Image.new("RGB", (9, 9), RED), "JPEG") + b"\xff\xda" * 200, "picture_bomb"),
         (png_header(50, 20000), "picture_strip"),
         (png_header(100, 100), "picture_broken"),
         (encoded(Image.effect_noise((200, 200), 50), "JPEG")[:3000], "picture_broken"),
@@ -158,6 +217,47 @@ def test_what_is_refused(data: bytes, code: str) -> None:
     assert "odd.png" in caught.value.message
     assert caught.value.hint
     assert "odd.png" in caught.value.what.text("zh")
+
+
+_WITHIN = """
+import sys
+from fitserve.chat.images import prepare_picture
+from fitserve.chat.said import PictureRefused
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) // 1024
+small, large = (open(path, "rb").read() for path in sys.argv[1:])
+prepare_picture(small, "small")
+before = peak()
+try:
+    prepare_picture(large, "large")
+except PictureRefused as error:
+    print(error.code, end=" ")
+print(peak() - before)
+"""
+
+
+def peak_mib(tmp_path: Path, data: bytes) -> list[str]:
+    """What a process of its own says: a refusal's code, and by how many MiB it grew over a small picture."""
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(encoded(Image.new("RGB", (64, 64), RED), "JPEG"))
+    large.write_bytes(data)
+    argv = [sys.executable, "-W", "ignore", "-c", _WITHIN, str(small), str(large)]
+    return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+
+
+def test_a_large_photo_costs_little_memory(tmp_path: Path) -> None:
+    data = encoded(Image.new("RGB", (6000, 5000), RED), "JPEG")
+    assert int(peak_mib(tmp_path, data)[0]) < 90  # 30 million pixels are 114 MiB once decoded
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [(png_header(60000, 60000), "picture_bomb"), (jpeg_header(12000, 9000), "picture_too_many_pixels")],
+)
+def test_what_is_refused_by_its_header_costs_nothing(data: bytes, code: str, tmp_path: Path) -> None:
+    said, grown_mib = peak_mib(tmp_path, data)
+    assert said == code
+    assert int(grown_mib) < 20
 
 
 def test_too_many_bytes_are_not_even_opened(tmp_path: Path) -> None:

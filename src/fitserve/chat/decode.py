@@ -1,7 +1,7 @@
 """A picture file as pixels: checked by its header before anything is decoded, first frame, upright, RGB on white.
 
-Memory is bounded by the pixels that the limits allow: a JPEG decodes straight to a half or an eighth, and the others
-are brought to RGB and reduced in strips, so that no second whole copy stands beside the decoded picture.
+Memory is bounded by the pixels that the limits allow (0.6 GiB for the largest): a JPEG decodes straight to a half or an
+eighth, the others are brought to RGB and reduced in strips, so that no second copy stands beside the decoded picture.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM", "HEIF")  
 _WHITE = (255, 255, 255)
 _ORIENTATION = 0x0112
 _STRIP_ROWS = 256
+_COPIES = {"WEBP": 2, "AVIF": 2}  # decoders that keep several whole pictures: fewer pixels for the same memory
 _SCAN = b"\xff\xda"  # stands before each scan of a JPEG, and nowhere in its data
 _MOST_SCANS = 100  # a progressive JPEG has about ten; each of thousands in a small file costs a whole pass
 _one_at_a_time = threading.Semaphore(2)  # decodes under way: readers wait for memory, they do not share it out
@@ -61,8 +62,9 @@ def opened(data: bytes, name: str, intake: Intake) -> Opened:
         raise too_large(name, len(data), intake.max_bytes)
     image = _header(data, name)
     width, height = image.size
-    if width * height > intake.max_pixels:
-        raise refused("too_many_pixels", name, size=f"{width}x{height}", limit=intake.max_pixels // 10**6)
+    most = intake.max_pixels // _COPIES.get(image.format or "", 1)
+    if width * height > most:
+        raise refused("too_many_pixels", name, size=f"{width}x{height}", limit=most // 10**6)
     if max(width, height) > intake.max_ratio * max(1, min(width, height)):
         raise refused("strip", name, size=f"{width}x{height}")
     lossy = image.format in ("JPEG", "MPO")
