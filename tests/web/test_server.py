@@ -10,8 +10,8 @@ import pytest
 
 from fitserve.cli.app import app
 from fitserve.cli.failure import told
-from fitserve.cli.page import is_local
 from fitserve.errors import OperationFailed
+from fitserve.web.access import is_local
 from fitserve.web.server import Place, bound, url_of
 
 

@@ -18,9 +18,10 @@ def command(name: str) -> None:
     die_with_parent(signal.SIGKILL)  # a page that outlived its supervisor would keep the port from the next one
     from fitserve.cli.page_backend import backend_of
     from fitserve.web.guard import Door
+    from fitserve.web.owner_key import owner_key
     from fitserve.web.server import Place, serve
 
     target = find_target(name, "")
-    door = Door(key=os.environ.get("FITSERVE_PAGE_KEY", ""))
+    door = Door(key=os.environ.get("FITSERVE_PAGE_KEY", ""), secret=owner_key())
     place = Place(port=target.page_port or 7860, exact=target.page_port is not None, door=door)
     serve(backend_of(target), place, lambda url, _port: click.echo(url))

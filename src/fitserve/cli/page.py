@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
 
@@ -11,6 +10,7 @@ import click
 from fitserve.cli.target import find_target
 from fitserve.errors import SettingsError
 from fitserve.text import choose_language, tr
+from fitserve.web.access import is_local
 
 
 @click.command(name="page")
@@ -22,14 +22,27 @@ from fitserve.text import choose_language, tr
 @click.option("--allow-host", "names", multiple=True, metavar="NAME", help="a host name this page is opened by")
 @click.option("--lang", type=click.Choice(["auto", "en", "zh"]), default="auto", help="auto: as the browser wants it")
 @click.option("--insecure", is_flag=True, help="bind to other addresses without a key")
+@click.option("--owner-key", "show_key", is_flag=True, help="print the key of the owner's tab, and end")
 def command(
-    name: str, backend_url: str, model: str, host: str, port: int, names: tuple[str, ...], lang: str, insecure: bool
+    name: str,
+    backend_url: str,
+    model: str,
+    host: str,
+    port: int,
+    names: tuple[str, ...],
+    lang: str,
+    insecure: bool,
+    show_key: bool,
 ) -> None:
     """Serve the chat page until Ctrl-C. A key for it is read from FITSERVE_PAGE_KEY."""
     from fitserve.cli.page_backend import backend_of
     from fitserve.web.guard import Door
+    from fitserve.web.owner_key import owner_key
     from fitserve.web.server import Place, serve
 
+    if show_key:
+        click.echo(owner_key())
+        return
     if lang != "auto":
         choose_language(lang)
     key = os.environ.get("FITSERVE_PAGE_KEY", "")
@@ -38,18 +51,9 @@ def command(
         raise SettingsError(tr("web.public", host=host), code="public_bind", hint=tr("web.public_next", host=host))
     target = find_target(name, backend_url, model)
     hosts = {"localhost", host, *names} | (set() if local else {socket.gethostname(), socket.getfqdn()})
-    place = Place(
-        host, port, language="" if lang == "auto" else lang, door=Door(frozenset(known.lower() for known in hosts), key)
-    )
+    door = Door(frozenset(known.lower() for known in hosts), key, secret=owner_key())
+    place = Place(host, port, language="" if lang == "auto" else lang, door=door)
     serve(backend_of(target), place, lambda url, bound_port: _say(url, bound_port, port))
-
-
-def is_local(host: str) -> bool:
-    """Whether only this machine can reach what binds there."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _say(url: str, port: int, wanted: int) -> None:

@@ -86,8 +86,8 @@ def refuse_bad(plan: Plan, wishes: Wishes) -> None:
         raise ProblemsFound(message, evidence=failed[0].detail, hint=hint)
 
 
-def frozen(draft: Draft, page_port: int | None) -> Deployment:
-    """The deployment that the runner will read."""
+def frozen(draft: Draft, page_port: int | None, environ: Mapping[str, str] = os.environ) -> Deployment:
+    """The deployment that the runner will read. `environ`: what the engine's own variables are added to."""
     from fitserve.engines.launch import launch
     from fitserve.plan.document import plan_document
     from fitserve.plan.make import served
@@ -97,8 +97,8 @@ def frozen(draft: Draft, page_port: int | None) -> Deployment:
     plan, wishes = draft.plan, draft.wishes
     engine = plan.engine
     started = launch(plan.command, plan.env, engine)
-    env = engine_env(os.environ, started.env)
-    if draft.request.host not in LOOPBACK and (key := api_key(os.environ)):
+    env = engine_env(environ, started.env)
+    if draft.request.host not in LOOPBACK and (key := api_key(environ)):
         env["VLLM_API_KEY"] = key
     return Deployment(
         name=wishes.name,

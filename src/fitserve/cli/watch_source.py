@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
-from fitserve.cli.page import is_local
 from fitserve.errors import NotFound, SettingsError
 from fitserve.observe.gpu_samples import NvmlSampler, Sample, Sampler
 from fitserve.observe.host_samples import HostSample
@@ -17,6 +16,7 @@ from fitserve.observe.http import Reply
 from fitserve.observe.metrics import read_metrics
 from fitserve.observe.moments import Moment, Service, read_moments
 from fitserve.text import tr
+from fitserve.web.access import is_local
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient

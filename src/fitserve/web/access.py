@@ -1,16 +1,24 @@
-"""What is kept out before anybody reads it: wrong keys by the dozen, bodies that are too large, other pages."""
+"""What is kept out before anybody reads it: keys tried by the dozen, other pages."""
 
 from __future__ import annotations
 
 import hmac
+import ipaddress
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 
 from fitserve.clock import Clock, SystemClock
-from fitserve.text import tr
-from fitserve.web.asgi import TEXT, App, Message, Receive, Scope, Send, reply
+from fitserve.web.asgi import Scope
 
 _ADDRESSES = 1024  # remembered; the one that was quiet for longest is forgotten first
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach what binds there."""
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def same_key(given: str, right: str) -> bool:
@@ -55,51 +63,3 @@ def address(scope: Scope) -> str:
     """Who asks, as far as the connection tells."""
     client = scope.get("client")
     return str(client[0]) if client else ""
-
-
-class BodyLimit:
-    """ASGI: refuses a body that says it is too large before a byte of it is read, and one that lies about it after."""
-
-    def __init__(self, app: App, limit_bytes: int) -> None:
-        self._app, self._limit = app, limit_bytes
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        said = dict(scope["headers"]).get(b"content-length", b"0")
-        if not said.isdigit() or int(said) > self._limit:
-            await self._refuse(send)
-            return
-        await self._counted(scope, receive, send)
-
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        taken, begun = 0, False
-
-        async def receiving() -> Message:
-            nonlocal taken
-            message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > self._limit:
-                raise _TooLarge
-            return message
-
-        async def sending(message: Message) -> None:
-            nonlocal begun
-            if taken <= self._limit:  # else it is the framework's word on our exception
-                begun = True
-                await send(message)
-
-        try:
-            await self._app(scope, receiving, sending)
-        except _TooLarge:
-            if not begun:
-                await self._refuse(send)
-
-    async def _refuse(self, send: Send) -> None:
-        text = tr("owner.body_too_large", limit=self._limit // 2**20)
-        await reply(send, 413, text, TEXT, (b"connection", b"close"))
-
-
-class _TooLarge(Exception):
-    pass

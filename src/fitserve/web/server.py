@@ -12,6 +12,7 @@ from fitserve.chat.room import Room
 from fitserve.errors import OperationFailed
 from fitserve.paths import state_dir
 from fitserve.text import LANGUAGES, tr
+from fitserve.web.access import is_local
 from fitserve.web.asgi import App
 from fitserve.web.guard import Door, Guard, preferred_language
 from fitserve.web.intake import reader_of_request
@@ -100,6 +101,9 @@ def build(backend: Backend, place: Place) -> App:
     from starlette.staticfiles import StaticFiles
 
     from fitserve.web.events import events
+    from fitserve.web.owner_access import OwnerAccess
+    from fitserve.web.owner_key import owner_key
+    from fitserve.web.owner_routes import OwnerDesk
     from fitserve.web.readers import Readers
     from fitserve.web.routes import Commands
     from fitserve.web.status_diagnosis import Diagnoses
@@ -107,7 +111,8 @@ def build(backend: Backend, place: Place) -> App:
     from fitserve.web.status_watch import Watch
 
     readers = Readers(backend.endpoint, state_dir() / "page", backend.room)
-    watch = Watch(backend.endpoint, backend.name)
+    watch, diagnoses = Watch(backend.endpoint, backend.name), Diagnoses()
+    owner = OwnerDesk(OwnerAccess(owner_key(), public=not is_local(place.host)), diagnoses)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -122,7 +127,8 @@ def build(backend: Backend, place: Place) -> App:
         Mount("/static", GZipMiddleware(StaticFiles(directory=STATIC))),
         WebSocketRoute("/api/events", events(readers)),
         *Commands(readers).routes(),
-        *status_routes(watch, Diagnoses()),
+        *status_routes(watch, diagnoses),
+        *owner.routes(),
     ]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={Exception: _failed})
     return Guard(app, place.door)

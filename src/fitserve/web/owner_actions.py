@@ -1,0 +1,75 @@
+"""What the owner can do from the page: each is what a command does, by the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fitserve.chat.said import said
+from fitserve.cli.doctor_apply import Prepared, apply, prepare
+from fitserve.cli.doctor_words import change_text
+from fitserve.diagnose.finding import Fix
+from fitserve.plan.ledger import OUTSIDE_BUDGET
+from fitserve.run.control import Control
+from fitserve.run.view import View
+from fitserve.text import current_language
+from fitserve.web.refused import Conflict
+from fitserve.web.status_diagnosis import Diagnoses
+
+Document = dict[str, object]
+
+
+def restart(view: View) -> Document:
+    """`fitserve restart NAME`, without the waiting: the tab shows the stages. Raises FitserveError."""
+    control, name = Control(), view.deployment.name
+    with control.alone(name):
+        control.stop(name, with_page=False)
+        control.start(view.deployment)
+    return {"name": name}
+
+
+def chosen_fix(diagnoses: Diagnoses, view: View, number: int, change: str) -> Fix:
+    """The fix that the page showed. Raises Conflict where the diagnosis is another by now."""
+    diagnosis = diagnoses.of(view, current_language())
+    fixes = diagnosis.findings[0].fixes if diagnosis and diagnosis.findings else ()
+    if not 0 <= number < len(fixes) or change_text(fixes[number]) != change:
+        raise Conflict(said("owner.fix_changed"), code="fix_changed", evidence=change)
+    return fixes[number]
+
+
+def preview(view: View, fix: Fix) -> Document:
+    """What will change, by a plan made now. Raises DoesNotFit and what else a plan may end with."""
+    return _shown(prepare(view.deployment, fix))
+
+
+def apply_fix(view: View, fix: Fix) -> Document:
+    """Plan with the change and start the engine again. Raises FitserveError."""
+    prepared = prepare(view.deployment, fix)
+    apply(prepared, Control())
+    return _shown(prepared)
+
+
+def _shown(prepared: Prepared) -> Document:
+    before, after = prepared.deployment.plan, prepared.plan
+    return {
+        "change": change_text(prepared.fix),
+        "why": prepared.fix.why,
+        "rows": [vars(row) for row in prepared.rows],
+        "verdict": after.get("verdict"),
+        "needs_bytes": [_needs(before), _needs(after)],
+        "kv_tokens": [_kv(before), _kv(after)],
+    }
+
+
+def _needs(plan: Mapping[str, Any]) -> int | None:
+    """What one rank needs inside of its budget; None where a row is not known."""
+    sizes = [
+        row.get("expected")
+        for row in plan.get("ledger") or []
+        if row["item"] not in (*OUTSIDE_BUDGET, "reserve") and not row.get("transient")
+    ]
+    return None if None in sizes or not sizes else sum(sizes)
+
+
+def _kv(plan: Mapping[str, Any]) -> int | None:
+    return (plan.get("kv") or {}).get("tokens")
