@@ -16,6 +16,8 @@ ALLOWED = {
     "engines": {"facts", "plan"},
     "run": {"facts", "plan", "engines"},
     "observe": {"facts", "plan", "run"},
+    "preflight": {"facts", "fetch", "plan", "engines", "run"},
+    "verify": {"facts", "plan", "run", "observe", "chat", "demo"},
     "diagnose": {"facts", "plan", "engines", "run", "observe"},
     "measure": {"facts", "plan", "engines", "run", "observe", "chat", "demo"},
     "gateway": {"run", "observe"},

@@ -94,7 +94,7 @@ def remember(python: Path, answer: Answer, *, quick: bool = False) -> None:
 
 
 def _memory(python: Path, quick: bool) -> Path:
-    name = hashlib.sha256(_identity(python).encode()).hexdigest()[:24] + "q" * quick
+    name = hashlib.sha256(identity(python).encode()).hexdigest()[:24] + "q" * quick
     return cache_dir() / "engines" / f"{name}.json"
 
 
@@ -115,7 +115,7 @@ def facts(python: Path, answer: Answer, *, managed: bool, cpu_flags: frozenset[s
     )
 
 
-def _identity(python: Path) -> str:
+def identity(python: Path) -> str:
     """Path and times of what changes when the environment does: interpreter, pyvenv.cfg, site-packages, our script."""
     return "\n".join(f"{path}:{path.stat().st_mtime_ns}" for path in _marks(python) if path.exists())
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 
-from vllm.core import READY, stage, start
+from vllm.core import READY, Child, core, stage
 from vllm.http import serve
 from vllm.said import info, raw
 from vllm.script import Script, read_script
@@ -24,10 +23,12 @@ def arguments(script: Script) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--served-model-name", default="")
     parser.add_argument("--max-model-len", type=int, default=4096)
-    known, _ = parser.parse_known_args()
     if script.refuse:
         parser.error(script.refuse)
-    return known
+    _, others = parser.parse_known_args()
+    for flag in (word.partition("=")[0] for word in others if word.startswith("--")):
+        parser.add_argument(flag, nargs="*")
+    return parser.parse_args()
 
 
 def main() -> None:
@@ -40,7 +41,8 @@ def main() -> None:
     info("APIServer", "api_utils.py:286", f"non-default args: {{'model': '{asked.model}', 'port': {asked.port}}}")
     stage(script, "config")
     info("APIServer", "model.py:733", "Resolved architecture: Qwen3_5ForConditionalGeneration")
-    child = start("core", {"model": asked.model, "length": asked.max_model_len})
+    settings: dict[str, object] = {"model": asked.model, "length": asked.max_model_len}
+    child = Child(lambda life, news: core(script, settings, life, news))
     wait_ready(child)
     for _ in range(script.noise // 1000):
         raw("." * 999)
@@ -50,21 +52,15 @@ def main() -> None:
     serve(asked, script)
 
 
-def wait_ready(child: subprocess.Popen[bytes]) -> None:
+def wait_ready(child: Child) -> None:
     """Until the core says that it is ready. Its death is told by a wrapper, as vLLM does."""
-    assert child.stderr is not None
-    while True:
-        line = child.stderr.readline()
-        if line == READY:
-            return
-        if not line:
-            raw(f"(APIServer pid={os.getpid()}) Traceback (most recent call last):")
-            raw(f"(APIServer pid={os.getpid()}) RuntimeError: Engine core initialization failed. See root cause above.")
-            sys.exit(1)
-        os.write(2, line)
+    if os.read(child.news, len(READY)) != READY:
+        raw(f"(APIServer pid={os.getpid()}) Traceback (most recent call last):")
+        raw(f"(APIServer pid={os.getpid()}) RuntimeError: Engine core initialization failed. See root cause above.")
+        sys.exit(1)
 
 
-def end_with(child: subprocess.Popen[bytes]) -> None:
+def end_with(child: Child) -> None:
     """The server does not outlive its core."""
     child.wait()
     info("APIServer", "core_client.py:1", "EngineCore died unexpectedly, shutting down client.", "ERROR")
