@@ -14,25 +14,13 @@ from pathlib import Path
 import torch
 from network import Network
 from PIL import Image
-from quantized import dequantize, unpack
-from safetensors.torch import load_file
+from quantized import weights
 from shape import Shape
 from torch import Tensor
 from transformers import AutoConfig, AutoProcessor, Qwen3_5ForConditionalGeneration
 
 from fitserve.demo import model_dir, sample
 from fitserve.demo.sample import Sample
-
-
-def weights(folder: Path) -> dict[str, Tensor]:
-    """The shipped tensors in float32, four-bit linears unpacked."""
-    shipped = load_file(folder / "model.safetensors")
-    found = {name: tensor.float() for name, tensor in shipped.items() if ".weight_" not in name}
-    for name in shipped:
-        module, packed, _ = name.partition(".weight_packed")
-        if packed:
-            found[f"{module}.weight"] = dequantize(unpack(shipped[name]), shipped[f"{module}.weight_scale"])
-    return found
 
 
 def theirs(folder: Path, state: dict[str, Tensor]) -> Qwen3_5ForConditionalGeneration:

@@ -1,6 +1,9 @@
 """Linear layers that are trained as if their weights had four bits already, and the packed form they ship in."""
 
+from pathlib import Path
+
 import torch
+from safetensors.torch import load_file
 from shape import GROUP_SIZE
 from torch import Tensor, nn
 from torch.nn import functional
@@ -49,9 +52,25 @@ def unpack(words: Tensor) -> Tensor:
 
 def packed(name: str, weight: Tensor) -> dict[str, Tensor]:
     """The three tensors that compressed-tensors keeps for one linear."""
-    whole, scale = quantize(weight)
+    return stored(name, *quantize(weight))
+
+
+def stored(name: str, whole: Tensor, scale: Tensor) -> dict[str, Tensor]:
     return {
         f"{name}.weight_packed": pack(whole).contiguous(),
         f"{name}.weight_scale": scale.contiguous(),
-        f"{name}.weight_shape": torch.tensor(weight.shape, dtype=torch.int64),
+        f"{name}.weight_shape": torch.tensor(whole.shape, dtype=torch.int64),
     }
+
+
+def linears(shipped: dict[str, Tensor]) -> dict[str, tuple[Tensor, Tensor]]:
+    """A checkpoint's four-bit linears by name: whole numbers and scales."""
+    names = [name.removesuffix(".weight_packed") for name in shipped if name.endswith(".weight_packed")]
+    return {name: (unpack(shipped[f"{name}.weight_packed"]), shipped[f"{name}.weight_scale"]) for name in names}
+
+
+def weights(folder: Path) -> dict[str, Tensor]:
+    """The shipped tensors in float32, four-bit linears unpacked."""
+    shipped = load_file(folder / "model.safetensors")
+    plain = {name: tensor.float() for name, tensor in shipped.items() if ".weight_" not in name}
+    return plain | {f"{name}.weight": dequantize(*linear) for name, linear in linears(shipped).items()}
