@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools" / "demo_model"))
 
-from experts import (  # noqa: E402 - the tools stand beside the package, not in it
+from experts import (
     BALLAST_UP,
     GUARD_UP,
     HELPER_GATE,
@@ -25,7 +25,7 @@ from experts import (  # noqa: E402 - the tools stand beside the package, not in
     Layout,
     layout,
 )
-from shape import GROUP_SIZE, Shape  # noqa: E402
+from shape import GROUP_SIZE, Shape
 
 HIDDEN, NEURONS = Shape().text.hidden, Shape().text.intermediate
 RANKS = 2
