@@ -108,7 +108,7 @@ def _after(plan: Plan) -> Iterator[Text]:
         yield Text("· " + strip_control(reason))
     for refused in plan.refused:
         said = ", ".join(f"{name}={value}" for name, value in refused.settings.items())
-        yield Text(f"✗ {said}: {refused.why}", style="dim")
+        yield Text(f"✗ {said}{tr('plan.colon')}{refused.why}", style="dim")
     for other in plan.nearest:
         yield Text(f"→ {other.why}", style="bold")
     for check in plan.checks:

@@ -161,7 +161,7 @@ def _rows(given: Given, settings: Settings) -> list[LedgerRow]:
     )
     return [
         ranged("context", processes(settings), Basis.CALIBRATED, tr("plan.note_cpu_processes")),
-        weights_row(weight_bytes(model, sharding)),
+        weights_row(weight_bytes(model, sharding), inferred=model.layout_inferred),
         exact("rope_cache", rope_bytes(model, given.rules.rope_factor), tr("plan.note_rope")),
         ranged("activation_peak", peak(model, settings), Basis.BOUND, tr("plan.note_cpu_peak")),
         exact("kv_pool", (settings.cpu_kv_cache_space_gib or 0) * GIB, tr("plan.note_cpu_kv")),

@@ -53,7 +53,9 @@ def _weights(rank: RankLedger) -> list[str]:
 def _weight_lines(given: Given, settings: Settings, card: Gpu | None = None) -> list[str]:
     sharding = sharding_of(given.model, settings, card)
     parts = rank_bytes(given.model, sharding)
-    lines = [tr("explain.row_weights", ranks=settings.tensor_parallel_size, total=format_gib(sum(parts.values()), 3))]
+    source = tr("explain.from_config" if given.model.layout_inferred else "explain.from_headers")
+    total = format_gib(sum(parts.values()), 3)
+    lines = [tr("explain.row_weights", ranks=settings.tensor_parallel_size, source=source, total=total)]
     lines += [f"  {group.value:<18} {format_gib(size, 3)}" for group, size in sorted(parts.items(), key=_by_size)]
     if given.model.quantization.format in (QuantFormat.GPTQ, QuantFormat.AUTOROUND):
         lines.append(tr("explain.row_weights_gptq"))

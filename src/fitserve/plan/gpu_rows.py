@@ -177,7 +177,7 @@ class RankLedger:
         figures, basis = self.calibration, self.basis
         source = tr("plan.note_calibration", name=figures.name)
         yield ranged("context", self.context, basis, tr("plan.note_context"))
-        yield weights_row(self.weights)
+        yield weights_row(self.weights, inferred=self.given.model.layout_inferred)
         yield _row("rope_cache", self.rope, Basis.BOUND, tr("plan.note_rope"))
         yield _row("runner_state", self.runner, Basis.BOUND, tr("plan.note_runner"))
         yield exact("workspace", self.workspace, tr("plan.note_workspace"))

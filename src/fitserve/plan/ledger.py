@@ -57,9 +57,10 @@ def unknown(item: str, note: str) -> LedgerRow:
     return LedgerRow(item, None, None, None, Basis.UNKNOWN, note)
 
 
-def weights_row(size: int) -> LedgerRow:
-    """The weights, unknown where nobody has read a header."""
-    return exact("weights", size, tr("plan.note_weights")) if size else unknown("weights", tr("plan.weights_unknown"))
+def weights_row(size: int, *, inferred: bool) -> LedgerRow:
+    """The weights, unknown where neither header nor config gives them; `inferred`: no header was read."""
+    note = "plan.note_weights_inferred" if inferred else "plan.note_weights"
+    return exact("weights", size, tr(note)) if size else unknown("weights", tr("plan.weights_unknown"))
 
 
 def total(rows: Iterable[LedgerRow]) -> Interval:
