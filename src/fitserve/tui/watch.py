@@ -16,14 +16,12 @@ from fitserve.observe.overview import Overview
 from fitserve.observe.signs import HARMFUL, CardSigns
 from fitserve.text import tr
 from fitserve.tui.watch_service import balance_line, service_block
-from fitserve.tui.words import degrees, gib, growth, reason, unknown
+from fitserve.tui.words import Facts, degrees, gib, grid, growth, reason, unknown
 from fitserve.units import format_bytes, format_gib
 
-_WIDE = 118  # columns that a row of figures a card needs
+_WIDE = 105  # columns that a row of figures a card needs
 _BAR = 10
 _HOLDERS = 4  # processes shown a card
-
-Facts = list[tuple[str, Text]]
 
 
 def page(overview: Overview, width: int) -> RenderableType:
@@ -57,39 +55,31 @@ def _cards(overview: Overview, width: int) -> Iterator[RenderableType]:
     if cards is None:
         remote = overview.moment.sample.host.total_bytes is None
         yield Text(tr("watch.cards_elsewhere" if remote else "watch.no_cards"), style="dim")
-        return
-    rows = [(card, _facts(overview, card)) for card in cards]
-    if width >= _WIDE:
-        yield _table(rows)
+    elif width >= _WIDE:
+        yield _table(overview, cards)
+        for card in cards:
+            yield _title(card, named=False)
+            yield grid(_remarks(overview, card))
     else:
-        for card, facts in rows:
+        for card in cards:
             yield _title(card)
-            yield grid(facts)
-    yield from filter(None, map(_holders, cards))
-    if not overview.services and len(cards) > 1:
+            yield grid([*_facts(overview, card), *_remarks(overview, card)])
+    if not overview.services:
         yield from balance_line(overview.machine.balance)
 
 
-def _title(card: CardSample) -> Text:
-    return Text(f"{tr('watch.card', index=card.index)} {strip_control(card.name)}", style="bold")
+def _title(card: CardSample, *, named: bool = True) -> Text:
+    name = f" {strip_control(card.name)}" if named else ""
+    return Text(tr("watch.card", index=card.index) + name, style="bold")
 
 
-def grid(facts: Facts) -> Table:
-    """Label and value, line by line."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, value in facts:
-        table.add_row(label, value)
-    return table
-
-
-def _table(rows: Sequence[tuple[CardSample, Facts]]) -> Table:
+def _table(overview: Overview, cards: Sequence[CardSample]) -> Table:
+    rows = [_facts(overview, card) for card in cards]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("", overflow="fold", min_width=12)
-    for label, _ in rows[0][1] if rows else []:
-        table.add_column(label, overflow="fold")
-    for card, facts in rows:
+    for label, _ in rows[0] if rows else []:
+        table.add_column(label, no_wrap=True)
+    for card, facts in zip(cards, rows, strict=True):
         table.add_row(_title(card), *(value for _, value in facts))
     return table
 
@@ -103,8 +93,16 @@ def _facts(overview: Overview, card: CardSample) -> Facts:
         (tr("watch.temperature"), degrees(card.temperature_c, signs.hot if signs else None)),
         (tr("watch.power"), _pair(card.power_w, card.power_limit_w, "W")),
         (tr("watch.clock"), _pair(card.sm_clock_mhz, card.sm_clock_max_mhz, "MHz")),
-        (tr("watch.slowed"), _slowed(signs)),
+    ]
+
+
+def _remarks(overview: Overview, card: CardSample) -> Facts:
+    """What is longer than a cell of a table."""
+    signs = overview.card(card.index)
+    return [
+        (tr("watch.slowed"), _slowed(card, signs)),
         (tr("watch.growth"), growth(signs.growth) if signs else unknown()),
+        (tr("watch.processes"), _holders(card)),
     ]
 
 
@@ -132,26 +130,24 @@ def _pair(value: float | None, limit: float | None, unit: str) -> Text:
     return Text(f"{value:.0f} {unit}" if limit is None else f"{value:.0f} / {limit:.0f} {unit}")
 
 
-def _slowed(signs: CardSigns | None) -> Text:
-    """Now, and over the time watched: what lasts seconds is not seen in one look."""
+def _slowed(card: CardSample, signs: CardSigns | None) -> Text:
+    """Over the time watched, and whether it is so now."""
     if signs is None or signs.slowed is None:
         return unknown()
-    if not signs.slowed:
-        return Text(tr("watch.not_slowed"))
-    shares = [
-        tr("watch.now_share", reason=reason(name), percent=f"{100 * share:.0f}") for name, share in signs.slowed.items()
-    ]
-    return Text(", ".join(shares), style="red" if HARMFUL & signs.slowed.keys() else "")
+    told = []
+    for name, share in signs.slowed.items():
+        key = "slowed_now" if name in (card.slow_reasons or ()) else "slowed_once"
+        told.append(tr(f"watch.{key}", reason=reason(name), percent=f"{100 * share:.0f}"))
+    return Text(", ".join(told) or tr("watch.no"), style="red" if HARMFUL & signs.slowed.keys() else "")
 
 
-def _holders(card: CardSample) -> Text | None:
-    """Who holds memory on it; None where nobody is seen."""
-    if not card.processes:
-        return None
+def _holders(card: CardSample) -> Text:
+    """Who holds memory on it."""
+    if card.processes is None:
+        return unknown()
     shown = []
     for process in card.processes[:_HOLDERS]:
         used = "" if process.used_bytes is None else " " + format_bytes(process.used_bytes)
         shown.append(f"{strip_control(process.name or '?')} ({process.pid}){used}")
     more = len(card.processes) - len(shown)
-    label = f"{tr('watch.card', index=card.index)} {tr('watch.processes')}: "
-    return Text(label + ", ".join(shown) + (f" +{more}" if more else ""), style="dim")
+    return Text((", ".join(shown) or tr("watch.no")) + (f" +{more}" if more else ""))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from fitserve.chat.clean import strip_control
@@ -15,7 +14,7 @@ from fitserve.observe.signs import Balance, processes_of
 from fitserve.observe.windows import Window
 from fitserve.text import tr
 from fitserve.text.catalog import current_language, sentences
-from fitserve.tui.words import growth, latency, share, unknown
+from fitserve.tui.words import grid, growth, latency, share, unknown
 from fitserve.units import format_bytes, format_gib
 
 _COLOURS = {"answering": "green", "starting": "yellow", "stopped": "dim"}  # all others are trouble
@@ -24,15 +23,10 @@ _COLOURS = {"answering": "green", "starting": "yellow", "stopped": "dim"}  # all
 def service_block(one: ServiceOverview, moment: Moment) -> Iterator[RenderableType]:
     """A head line, then label and value, line by line."""
     yield _head(one.service)
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
     rows = [*_window_rows(one.window)] if one.window else []
     rows += [*_engine_rows(one, moment), *_ledger_rows(one.service)]
-    for label, value in rows:
-        table.add_row(tr(f"watch.{label}"), value)
     if rows:
-        yield table
+        yield grid([(tr(f"watch.{label}"), value) for label, value in rows])
     yield from balance_line(one.signs.balance)
 
 

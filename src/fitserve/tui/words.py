@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.table import Table
 from rich.text import Text
 
 from fitserve.chat.clean import strip_control
@@ -10,6 +11,18 @@ from fitserve.observe.windows import Latency, Percentile
 from fitserve.text import tr
 from fitserve.text.catalog import current_language, sentences
 from fitserve.units import format_bytes, format_gib
+
+Facts = list[tuple[str, Text]]  # label and value
+
+
+def grid(facts: Facts) -> Table:
+    """Label and value, line by line."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in facts:
+        table.add_row(label, value)
+    return table
 
 
 def unknown() -> Text:
@@ -41,10 +54,11 @@ def span(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A latency: 8.2 ms, 420 ms, 1.3 s."""
+    """A latency: 8.2 ms, 42 ms, 1.3 s."""
     if seconds >= 1:
         return f"{seconds:.1f} s"
-    return f"{seconds * 1000:.{1 if seconds < 0.0995 else 0}f} ms"
+    digits = 1 if 0 < seconds < 0.01 else 0
+    return f"{seconds * 1000:.{digits}f} ms"
 
 
 def growth(trend: Trend) -> Text:
