@@ -115,9 +115,13 @@ class Conversation:
     def edited(self, index: int, text: str | None = None, pictures: tuple[Picture, ...] | None = None) -> Question:
         """The question at `index`, changed, with the turns before it. What came after can be brought back: `undone`."""
         turn = self.turns[index]
-        kept = replace(self, turns=self.turns[:index], since=min(self.since, index), undo=replace(self, undo=None))
+        kept = replace(self, turns=self.turns[:index], since=min(self.since, index), undo=self.undo_from(index))
         words, seen = turn.question if text is None else text, turn.pictures if pictures is None else pictures
         return Question(Turn(words, seen, since=kept.since), kept, kept.since)
+
+    def undo_from(self, index: int) -> Conversation | None:
+        """What `undone` gives back once the turns from `index` on are gone: this, where an answer is among them."""
+        return replace(self, undo=None) if any(turn.answer for turn in self.turns[index:]) else self.undo
 
     def undone(self) -> Conversation:
         """As it was before the last replaced answer; a second time gives the newer one back."""
@@ -138,7 +142,8 @@ class Conversation:
     def _without_silent_end(self) -> Conversation:
         """A question that was never answered gives way to the next one."""
         silent = bool(self.turns) and not (self.turns[-1].answer or self.turns[-1].thinking)
-        return replace(self, turns=self.turns[:-1]) if silent else self
+        turns = self.turns[:-1] if silent else self.turns
+        return replace(self, turns=turns, since=min(self.since, len(turns)))
 
 
 def _user(turn: Turn) -> dict[str, object]:

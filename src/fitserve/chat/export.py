@@ -103,7 +103,8 @@ def _fenced(question: str) -> list[str]:
 
 
 def _one_line(text: str, without: str = "") -> str:
-    return " ".join("".join(" " if char in without else char for char in text).split())
+    plain = strip_control(" ".join(text.split()))
+    return " ".join("".join(" " if char in without else char for char in plain).split())
 
 
 def _time(seconds: float) -> str:

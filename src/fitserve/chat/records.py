@@ -6,6 +6,7 @@ may know more kinds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -134,8 +135,12 @@ def pictured(picture: Picture) -> Pictured:
 
 
 def to_line(record: Record) -> bytes:
-    """One line of the file."""
-    return msgspec.json.encode(record) + b"\n"
+    """One line of the file. Half a surrogate pair, which a model may leave, becomes a question mark."""
+    try:
+        return msgspec.json.encode(record) + b"\n"
+    except UnicodeEncodeError:
+        plain = json.dumps(msgspec.to_builtins(record), ensure_ascii=False)
+        return plain.encode("utf-8", "replace") + b"\n"
 
 
 def from_lines(data: bytes) -> list[Record]:
@@ -179,11 +184,10 @@ def _after(chat: Chat, record: Record, picture_bytes: PictureBytes) -> Chat:
 
 def _with_question(talk: Conversation, record: Asked, picture_bytes: PictureBytes) -> Conversation:
     at_turn = max(0, min(record.at_turn, len(talk.turns)))
-    undo = replace(talk, undo=None) if any(gone.answer for gone in talk.turns[at_turn:]) else talk.undo
     moved = talk.starting_at(min(record.since, at_turn))
     pictures = tuple(_picture(entry, picture_bytes) for entry in record.pictures)
     turn = Turn(record.question, pictures, key=record.key, since=moved.since)
-    return replace(moved, turns=(*talk.turns[:at_turn], turn), undo=undo)
+    return replace(moved, turns=(*talk.turns[:at_turn], turn), undo=talk.undo_from(at_turn))
 
 
 def _with_answer(turn: Turn, record: Answered) -> Turn:
