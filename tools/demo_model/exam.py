@@ -2,10 +2,16 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from random import Random
 
+from grounds import on_bare_ground
+
+from fitserve.demo.draw import encode, picture
 from fitserve.demo.phrasings import HELD_OUT, KINDS
+from fitserve.demo.questions import ask
 from fitserve.demo.sample import Sample, sample
 from fitserve.demo.words import LANGUAGES
+from fitserve.demo.world import draw_scene
 
 FIRST_SEED = 1_000_000_000  # training draws its seeds elsewhere
 Tally = dict[tuple[str, str, bool], tuple[int, int]]
@@ -19,6 +25,15 @@ def papers(pictures: int, first_seed: int = FIRST_SEED) -> list[Sample]:
         for language in LANGUAGES
         for phrasing in (index % HELD_OUT, HELD_OUT)
     ]
+
+
+def on_bare_ground_too(paper: Sample) -> Sample:
+    """A paper of the same kind whose picture is on white or black: the world's own grounds are grey."""
+    rng, asked = Random(f"bare ground {paper.seed}"), None
+    while asked is None:
+        scene = on_bare_ground(draw_scene(rng), rng)
+        asked = ask(scene, paper.question.kind, paper.question.language, paper.question.phrasing, rng)
+    return Sample(paper.seed, scene, asked, "PNG", encode(picture(scene), "PNG"))
 
 
 def tally(samples: Iterable[Sample], answers: Iterable[str]) -> Tally:

@@ -26,6 +26,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--name", default="demo", help="the served model's name")
     parser.add_argument("--pictures", type=int, default=500)
     parser.add_argument("--first-seed", type=int, default=exam.FIRST_SEED)
+    parser.add_argument(
+        "--bare", action="store_true", help="pictures on plain white or black, not on the world's greys"
+    )
     parser.add_argument("--at-once", type=int, default=4)
     parser.add_argument("--keep", metavar="ENGINE", help="write the score into the model card, with the engine's name")
     parser.add_argument("--wrong", type=Path, help="file for the wrong answers")
@@ -61,6 +64,8 @@ def answers(chosen: argparse.Namespace, papers: list[Sample]) -> Iterator[str]:
 def main() -> None:
     chosen = arguments()
     papers = exam.papers(chosen.pictures, chosen.first_seed)
+    if chosen.bare:
+        papers = [exam.on_bare_ground_too(paper) for paper in papers]
     said = list(answers(chosen, papers))
     counts = exam.tally(papers, said)
     print(exam.table(counts))

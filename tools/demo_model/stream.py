@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from cells import CELL_PX, labels
 from conversations import turn, turn_without_picture
+from grounds import on_bare_ground
 from PIL import Image
 from rows import Row, Writer
 from tokenizers import Tokenizer
@@ -94,11 +95,12 @@ def rounded(size: tuple[int, int]) -> tuple[int, int]:
 
 
 class Stream(IterableDataset[Batch]):
-    """Endless batches of about `patches` patches of 16 x 16 pixels each."""
+    """Endless batches of about `patches` patches of 16 x 16 pixels each; a share of the pictures on white or black."""
 
-    def __init__(self, tokenizer: Tokenizer, seed: int, patches: int) -> None:
+    def __init__(self, tokenizer: Tokenizer, seed: int, patches: int, bare: float = 0.0) -> None:
         self.tokenizer_text = tokenizer.to_str()
         self.seed = seed
+        self.bare = bare
         self.plans = plans(patches)
 
     def __iter__(self) -> Iterator[Batch]:
@@ -110,12 +112,16 @@ class Stream(IterableDataset[Batch]):
 
     def _batch(self, tokenizer: Tokenizer, rng: Random) -> Batch:
         plan = rng.choice(self.plans)
-        scenes = [draw_scene(rng, _near(rng, plan)) for _ in range(2 * plan.pairs + plan.singles)]
+        scenes = [self._scene(rng, plan) for _ in range(2 * plan.pairs + plan.singles)]
         pixels = np.stack([_pixels(scene, plan, rng) for scene in scenes])
         cells = np.array([labels(scene, plan.columns, plan.down) for scene in scenes], dtype=np.float32)
         writer = Writer(tokenizer, plan.columns, plan.down)
         rows = list(_rows(writer, plan, scenes, rng))
         return Batch(torch.from_numpy(pixels), torch.from_numpy(cells), *padded(rows, writer.image, plan.length))
+
+    def _scene(self, rng: Random, plan: Plan) -> Scene:
+        scene = draw_scene(rng, _near(rng, plan))
+        return on_bare_ground(scene, rng) if self.bare and rng.random() < self.bare else scene
 
 
 def _rows(writer: Writer, plan: Plan, scenes: list[Scene], rng: Random) -> Iterator[Row]:

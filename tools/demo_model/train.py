@@ -43,6 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--rate", type=float, default=1.5e-3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bare", type=float, default=0.0, help="share of pictures on plain white or black (try 0.2)")
     parser.add_argument("--exam", type=int, default=210, help="pictures of the score at the end")
     parser.add_argument("--no-recording", action="store_true", help="start every kernel of every step by itself")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -103,9 +104,7 @@ class Training:
         return torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), fused=self.device.type == "cuda")
 
     def run(self) -> None:
-        batches: Iterator[Batch] = iter(
-            loader(Stream(self.tokenizer, self.chosen.seed, self.chosen.patches), self.chosen.workers)
-        )
+        batches: Iterator[Batch] = iter(loader(self._stream(), self.chosen.workers))
         diary = Diary(self.clock)
         while self.clock.progress < 1.0:
             waited = time.monotonic()
@@ -113,6 +112,10 @@ class Training:
             diary.waited += time.monotonic() - waited
             diary.note(self._step(batch), batch)
             self.clock.step += 1
+
+    def _stream(self) -> Stream:
+        chosen = self.chosen
+        return Stream(self.tokenizer, chosen.seed, chosen.patches, chosen.bare)
 
     def _step(self, batch: Batch) -> Figures:
         progress = self.clock.progress
