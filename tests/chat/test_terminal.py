@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +125,17 @@ def test_a_conversation(stub: Stub, red: Path, blue: Path, chat: Chat) -> None:
     ]
     assert done.stderr.count("New picture") == 2
     assert "no /nonsense" in done.stderr
+
+
+def test_again_undo_and_save(stub: Stub, red: Path, chat: Chat, tmp_path: Path) -> None:
+    file = tmp_path / "talk.zip"
+    done = chat(stub[0], typed=f"/image {red}\nwhat?\n/again\n/undo\n/drop\nhello\n/save {file}\n/save /nowhere/x\n")
+    assert done.stdout.splitlines() == [*["I see red 1024x512 (turn 1). "] * 3, "I see no picture (turn 1). "]
+    assert "1024x512, tokens unknown" in done.stderr
+    assert "no longer sent" in done.stderr
+    assert "/nowhere/x can't be written" in done.stderr
+    with zipfile.ZipFile(file) as files:
+        assert [turn["question"] for turn in json.loads(files.read("chat.json"))["turns"]] == ["what?", "hello"]
 
 
 def test_a_failed_question_does_not_poison_the_next(stub: Stub, chat: Chat) -> None:

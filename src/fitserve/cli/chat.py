@@ -43,7 +43,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Ask a deployment or an OpenAI endpoint, with pictures if you like. Without a question: a conversation."""
-    from fitserve.chat.images import Limits, read_picture
+    from fitserve.chat.images import read_picture
+    from fitserve.chat.room import Room
     from fitserve.cli.chat_once import one_answer
 
     if backend_url and target and not question:
@@ -54,7 +55,8 @@ def command(
 
         ask_example(found, max_tokens)
         return
-    limits = Limits(longest_side=None) if full_size else Limits()
+    room = found.room or Room()
+    limits = room.limits.whole() if full_size else room.limits
     pictures = tuple(read_picture(path, limits) for path in images)
     if as_json and not question:
         hint = tr("chat.json_needs_question_next", target=target or DEMO)
@@ -66,7 +68,7 @@ def command(
         return
     from fitserve.cli.chat_session import Session
 
-    Session(found, pictures, limits, max_tokens).run()
+    Session(found, room, pictures, limits, max_tokens).run()
 
 
 def document(endpoint: Endpoint, answer: Answer, pictures: tuple[Picture, ...]) -> dict[str, object]:
@@ -95,6 +97,7 @@ def _picture(picture: Picture) -> dict[str, object]:
         "height": picture.height,
         "original_width": picture.original_width,
         "original_height": picture.original_height,
+        "tokens": picture.tokens,
         "notices": [notice.text() for notice in picture.notices],
     }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fitserve.chat.answer import Answer
-from fitserve.chat.clean import ControlFilter
+from fitserve.chat.clean import ControlFilter, strip_control
 from fitserve.chat.stream import answers
 from fitserve.text import tr
 
@@ -39,6 +39,10 @@ class Screen:
         for picture in pictures:
             for notice in picture.notices:
                 self.note(notice.text())
+
+    def answer(self, text: str) -> None:
+        """An answer that is already there."""
+        click.echo(strip_control(text), color=colour())
 
     async def show(self, endpoint: Endpoint, messages: list[dict[str, object]], max_tokens: int | None) -> Answer:
         """Stream one answer. Raises NoAnswer or NoAnswerInTime."""

@@ -10,6 +10,7 @@ from fitserve.text import tr
 
 if TYPE_CHECKING:
     from fitserve.chat.endpoint import Endpoint
+    from fitserve.chat.room import Room
     from fitserve.run.deployment import Deployment
 
 DEMO = "demo"
@@ -23,11 +24,13 @@ class Target:
     name: str = ""
     is_demo: bool = False
     page_port: int | None = None
+    room: Room | None = None  # as its plan tells it; None where nobody planned it
 
 
 def find_target(target: str, backend_url: str, model: str = "") -> Target:
     """From what was typed. The key comes from FITSERVE_API_KEY. Raises SettingsError or NotFound."""
     from fitserve.chat.endpoint import Endpoint, parse_base_url
+    from fitserve.chat.room import room_of_plan
 
     key = os.environ.get("FITSERVE_API_KEY", "")
     if backend_url or _is_address(target):
@@ -37,7 +40,7 @@ def find_target(target: str, backend_url: str, model: str = "") -> Target:
     deployment = _deployment(target)
     key = key or deployment.env.get("VLLM_API_KEY", "")
     endpoint = Endpoint(deployment.url, model or deployment.served_model_name, key)
-    return Target(endpoint, deployment.name, deployment.demo, deployment.page_port)
+    return Target(endpoint, deployment.name, deployment.demo, deployment.page_port, room_of_plan(deployment.plan))
 
 
 def answering_target(target: str, backend_url: str, model: str = "") -> Target:
