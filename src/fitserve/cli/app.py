@@ -31,6 +31,7 @@ VERBS = {  # in the order of a first day; each module has a `command`
     "compare": "compare",
     "tune": "tune",
     "report": "report",
+    "metrics": "metrics",
     "engine": "engine",
     "config": "config",
 }

@@ -63,21 +63,20 @@ class Deployments:
         return tuple(view for view in look_at_all() if not self._name or view.deployment.name == self._name)
 
 
-def deployed(view: View) -> Service:
+def deployed(view: View, *, with_metrics: bool = True) -> Service:
     """A deployment, with its metrics where it answers."""
+    from fitserve.cli.up_wait import reason_text
     from fitserve.observe.http import request
     from fitserve.observe.recorder import deployment_service
     from fitserve.run.live import State
 
     live = view.live
     pids = [member.pid for member in live.members] if live and view.runs else []
-    answers = view.state is State.ANSWERING
-    page = request(view.deployment, "/metrics", _TIMEOUT_S).text if answers else ""
-    detail = "" if live is None or answers else " ".join(filter(None, (live.reason.value, live.detail)))
+    asked = with_metrics and view.state is State.ANSWERING
+    metrics = read_metrics(request(view.deployment, "/metrics", _TIMEOUT_S).text) if asked else None
+    detail = reason_text(live) if live and live.reason else ""
     measured = live.measured if live else {}
-    return deployment_service(
-        view.deployment, view.state.value, pids, read_metrics(page), detail=detail, measured=measured
-    )
+    return deployment_service(view.deployment, view.state.value, pids, metrics, detail=detail, measured=measured)
 
 
 class Address:
