@@ -143,7 +143,10 @@ def _screen(overviews: Iterable[Overview]) -> Iterator[Overview]:
 
 def _verdict(overviews: Iterable[Overview]) -> int:
     """0 where something answered at the last look; where only the machine was watched, its cards have to be known."""
-    last = next(iter(deque(overviews, maxlen=1)), None)
+    last = None
+    with suppress(KeyboardInterrupt):  # the usual end of a watch
+        for last in overviews:
+            pass
     if last is None:
         return 1
     return 0 if last.answers or (not last.services and last.moment.sample.cards) else 1

@@ -11,7 +11,7 @@ from fitserve.observe.signs import CardSigns, Signs, service_of, signs
 from fitserve.observe.windows import Window, window
 
 SCHEMA_VERSION = 1
-_KEPT = 4000  # moments
+_KEPT = 2000  # moments
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from fitserve.observe.gpu_samples import NvmlSampler, Sampler
+from fitserve.observe.http import request
 from fitserve.observe.metrics import Metrics, read_metrics
-from fitserve.observe.moments import Moment, SampleLog, Service
+from fitserve.observe.moments import Moment, SampleLog, Service, read_moments
+from fitserve.observe.signs import Signs, service_of, signs
 from fitserve.run.deployment import Deployment, deployment_dir
 
 _MORE_RANKS = ("-pp", "--pipeline-parallel-size", "-dp", "--data-parallel-size")
+_PAGE_S = 3.0
 
 
 def samples_file(name: str) -> Path:
@@ -71,9 +74,28 @@ class Recorder:
         """As the run record's."""
         return self._log.problem
 
-    def add(self, state: str, pids: Sequence[int], metrics_page: str) -> None:
-        """Look once. `metrics_page` is /metrics as it was just read, "" where it did not come. Never raises."""
+    def add(self, state: str, pids: Sequence[int], metrics_page: str | None = None) -> None:
+        """Look once; never raises. Without a page, /metrics is asked where the state is `answering`: at most 3 s."""
+        if metrics_page is None:
+            metrics_page = request(self._deployment, "/metrics", _PAGE_S).text if state == "answering" else ""
         sample = self._sampler.sample(pids)
         if sample is not None:
             metrics = read_metrics(metrics_page)
             self._log.add(Moment(sample, (deployment_service(self._deployment, state, pids, metrics),)))
+
+
+def recorded_signs(deployment: Deployment, pids: Sequence[int] = (), sampler: Sampler | None = None) -> Signs:
+    """For the doctor: what the recording says since the engine's last start, and one look at the present moment.
+
+    Without a recording only the look counts: heat, held-back clocks and balance are known, growth is not.
+    """
+    try:
+        moments = list(read_moments(samples_file(deployment.name)))
+    except OSError:
+        moments = []
+    sample = (sampler or NvmlSampler()).sample(pids)
+    if sample is not None:
+        last = service_of(moments[-1], deployment.name) if moments else None
+        metrics = last.metrics if last else None  # as last recorded: this look is at the machine only
+        moments.append(Moment(sample, (deployment_service(deployment, "answering", pids, metrics),)))
+    return signs(moments, deployment.name)

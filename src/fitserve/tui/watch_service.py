@@ -47,7 +47,7 @@ def balance_line(balance: Balance) -> Iterator[Text]:
 
 
 def _head(service: Service) -> Text:
-    text = Text(strip_control(service.name), style="bold")
+    text = Text().append(strip_control(service.name), style="bold")
     text.append("  " + _state(service.state), style=_COLOURS.get(service.state, "red"))
     if service.url != service.name:
         text.append("  " + strip_control(service.url), style="dim")
