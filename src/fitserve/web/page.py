@@ -11,11 +11,14 @@ from fitserve.text import tr
 from fitserve.text.catalog import sentences
 
 STATIC = Path(__file__).parent / "static"
+_LATER = ("theme.js", "formulas.js", "colours.js")  # runs before all others; and what only some answers need
+_FIRST = ("preact.js", "hooks.js", "htm.js", "markdown-it.js", "purify.js")
 _AREAS = ("page", "owner")  # the sentences that the page speaks by itself
 
 
 def page_html(language: str, is_demo: bool) -> str:
     """The document. Nothing in it runs but files of our own."""
+    styles = "\n".join(f'<link rel="stylesheet" href="/static/style/{path.name}">' for path in _styles())
     preloads = "\n".join(f'<link rel="modulepreload" href="/static/{name}">' for name in _modules())
     return f"""<!doctype html>
 <html lang="{"zh-CN" if language == "zh" else "en"}">
@@ -26,7 +29,7 @@ def page_html(language: str, is_demo: bool) -> str:
 <title>fitserve</title>
 <link rel="icon" href="/static/icon.svg" type="image/svg+xml">
 <script src="/static/theme.js"></script>
-<link rel="stylesheet" href="/static/style/page.css">
+{styles}
 {preloads}
 <script type="application/json" id="boot">{_boot(language, is_demo)}</script>
 <script type="module" src="/static/main.js"></script>
@@ -39,8 +42,14 @@ def page_html(language: str, is_demo: bool) -> str:
 @cache
 def _modules() -> tuple[str, ...]:
     """What the first view needs; fetched at once and not one after the other."""
-    ours = (path for path in STATIC.glob("*.js") if path.name != "theme.js")
-    return tuple(sorted(path.relative_to(STATIC).as_posix() for path in (*ours, STATIC / "vendor" / "preact.js")))
+    ours = (path for path in STATIC.glob("*.js") if path.name not in _LATER)
+    carried = (STATIC / "vendor" / name for name in _FIRST)
+    return tuple(sorted(path.relative_to(STATIC).as_posix() for path in (*ours, *carried)))
+
+
+def _styles() -> list[Path]:
+    """The one with the colours and measures first."""
+    return sorted((STATIC / "style").glob("*.css"), key=lambda path: (path.name != "page.css", path.name))
 
 
 @cache

@@ -16,7 +16,7 @@ from fitserve.chat.export import as_document, as_markdown, as_zip
 from fitserve.chat.images import prepare_picture
 from fitserve.chat.said import ChatMissing, said
 from fitserve.errors import FitserveError
-from fitserve.text import tr
+from fitserve.text import LANGUAGES, tr
 from fitserve.web.intake import (
     PICTURE_LIMIT,
     body_of,
@@ -162,7 +162,10 @@ class Commands:
 
     async def export(self, request: Request) -> Response:
         """The chat as a file to keep."""
-        chat, language = (await self._chat(request)).chat, language_of(request)
+        chat = (await self._chat(request)).chat
+        language = request.query_params.get("language") or language_of(request)
+        if language not in LANGUAGES:
+            raise Invalid(said("page.wrong_field", name="language"), code="wrong_field", evidence=language)
         wanted = request.query_params.get("as", "zip")
         if wanted == "markdown":
             return _download(as_markdown(chat, language).encode(), "text/markdown; charset=utf-8", f"{chat.name}.md")

@@ -1,1 +1,52 @@
-document.getElementById("app").textContent = "fitserve";
+// The page: what is where. Each part is a file of its own.
+import { begin, newChat } from "./chats.js";
+import { Composer } from "./composer.js";
+import { Drawer } from "./drawer.js";
+import { DropZone } from "./drop.js";
+import { Header } from "./header.js";
+import { Help } from "./help.js";
+import { listenToKeys } from "./keys.js";
+import { Messages } from "./messages.js";
+import { EngineState } from "./owner_engine.js";
+import { Strip } from "./owner_strip.js";
+import { OwnerTab } from "./owner_tab.js";
+import { store, useStore } from "./store.js";
+import { t } from "./texts.js";
+import { restore } from "./tray_store.js";
+import { html, render } from "./view.js";
+
+function Page() {
+  const state = useStore();
+  const owner = state.place.name === "owner";
+  return html`
+    <a class="skip" href="#question" onClick=${toQuestion}>${t("page.skip")}</a>
+    <${Drawer} state=${state} />
+    <div class="column">
+      <${Header} state=${state} />
+      <${Strip} status=${state.status} />
+      <main id="main">
+        ${owner ? html`<${OwnerTab} status=${state.status} />` : html`<${Talk} state=${state} />`}
+      </main>
+    </div>
+    <${DropZone} />
+    <${Help} />
+    <div class="unseen" role="status" aria-live="polite">${state.announced}</div>`;
+}
+
+const Talk = ({ state }) => html`
+  <${Messages} state=${state} />
+  <div class="foot">
+    <${EngineState} status=${state.status} />
+    <${Composer} state=${state} />
+  </div>`;
+
+function toQuestion(event) {
+  event.preventDefault();
+  if (store.state.place.name === "owner") newChat();
+  queueMicrotask(() => document.getElementById("question")?.focus());
+}
+
+restore();
+begin();
+listenToKeys();
+render(html`<${Page} />`, document.getElementById("app"));
