@@ -34,7 +34,7 @@ def page_html(language: str, is_demo: bool) -> str:
 <script type="application/json" id="boot">{_boot(language, is_demo)}</script>
 <script type="module" src="/static/main.js"></script>
 </head>
-<body><div id="app"></div><noscript>{html.escape(tr("page.needs_script", language))}</noscript></body>
+<body><div id="app"><p class="opening">fitserve</p></div><noscript>{html.escape(tr("page.needs_script", language))}</noscript></body>
 </html>
 """
 
@@ -42,7 +42,7 @@ def page_html(language: str, is_demo: bool) -> str:
 @cache
 def _modules() -> tuple[str, ...]:
     """What the first view needs; fetched at once and not one after the other."""
-    ours = (path for path in STATIC.glob("*.js") if path.name not in _LATER)
+    ours = (path for path in STATIC.glob("*.js") if path.name not in _LATER and not path.name.startswith("owner_"))
     carried = (STATIC / "vendor" / name for name in _FIRST)
     return tuple(sorted(path.relative_to(STATIC).as_posix() for path in (*ours, *carried)))
 

@@ -96,10 +96,9 @@ def _port_in_use(place: Place, error: OSError) -> OperationFailed:
 def build(backend: Backend, place: Place) -> App:
     """The guarded application, without a port."""
     from starlette.applications import Starlette
-    from starlette.middleware.gzip import GZipMiddleware
-    from starlette.routing import Mount, Route, WebSocketRoute
-    from starlette.staticfiles import StaticFiles
+    from starlette.routing import Route, WebSocketRoute
 
+    from fitserve.web.assets import Assets
     from fitserve.web.events import events
     from fitserve.web.owner_access import OwnerAccess
     from fitserve.web.owner_key import owner_key
@@ -124,7 +123,7 @@ def build(backend: Backend, place: Place) -> App:
     routes = [
         Route("/", _home(place.language)),
         *(Route(f"/{language}/", _page(language, backend.is_demo)) for language in LANGUAGES),
-        Mount("/static", GZipMiddleware(StaticFiles(directory=STATIC))),
+        Route("/static/{path:path}", Assets(STATIC).__call__),
         WebSocketRoute("/api/events", events(readers)),
         *Commands(readers).routes(),
         *status_routes(watch, diagnoses),

@@ -9,11 +9,10 @@ import { listenToKeys } from "./keys.js";
 import { Messages } from "./messages.js";
 import { EngineState } from "./owner_engine.js";
 import { Strip } from "./owner_strip.js";
-import { OwnerTab } from "./owner_tab.js";
 import { store, useStore } from "./store.js";
 import { t } from "./texts.js";
 import { restore } from "./tray_store.js";
-import { html, render } from "./view.js";
+import { html, render, useEffect, useState } from "./view.js";
 
 function Page() {
   const state = useStore();
@@ -25,7 +24,7 @@ function Page() {
       <${Header} state=${state} />
       <${Strip} status=${state.status} />
       <main id="main">
-        ${owner ? html`<${OwnerTab} status=${state.status} />` : html`<${Talk} state=${state} />`}
+        ${owner ? html`<${Owner} status=${state.status} />` : html`<${Talk} state=${state} />`}
       </main>
     </div>
     <${DropZone} />
@@ -39,6 +38,13 @@ const Talk = ({ state }) => html`
     <${EngineState} status=${state.status} />
     <${Composer} state=${state} />
   </div>`;
+
+// The owner's part is fetched when it is asked for.
+function Owner({ status }) {
+  const [Tab, setTab] = useState(null);
+  useEffect(() => { import("./owner_tab.js").then(({ OwnerTab }) => setTab(() => OwnerTab)); }, []);
+  return Tab && html`<${Tab} status=${status} />`;
+}
 
 function toQuestion(event) {
   event.preventDefault();
