@@ -188,6 +188,18 @@ def test_a_chat_deleted_while_it_answers_does_not_come_back(desk: Desk) -> None:
     assert desk.shelf.chats() == ()
 
 
+def test_nothing_is_written_where_the_history_is_off(
+    stub: tuple[str, Seen], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("STATE", "DATA", "CACHE", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path))
+    desk = Desk(Endpoint(stub[0]), MemoryShelf())
+    chat = desk.shelf.create()
+    talk = ended(run(lambda: desk.ask(chat.id, "What?", (picture("red"),)))).conversation
+    assert desk.shelf.load(chat.id).conversation == talk
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nobody_there_is_told(tmp_path: Path) -> None:
     desk = Desk(Endpoint("http://127.0.0.1:9"), MemoryShelf())
     chat = desk.shelf.create()

@@ -86,6 +86,13 @@ def test_near_the_end_the_oldest_turns_are_offered_up() -> None:
     assert len(told.turns) == 4  # offered, not done
 
 
+def test_more_pictures_than_one_question_may_carry_are_offered_up_too() -> None:
+    told = talk((800, 10), (1620, 25))
+    found = meter(told, replace(ROOM, window=32_768, pictures=2), "", (LARGE,))
+    assert (found.pictures, found.nearly_full, found.since_after_drop()) == (3, True, 1)
+    assert not meter(told, replace(ROOM, window=32_768, pictures=3), "", (LARGE,)).nearly_full
+
+
 def test_nothing_is_offered_where_nothing_helps() -> None:
     found = meter(Conversation(), Room(window=600, rule=RULE), "", (LARGE,))
     assert (found.nearly_full, found.since_after_drop(), found.fits) == (True, None, False)

@@ -78,24 +78,26 @@ class Desk:
         self.endpoint = endpoint
         self.shelf = shelf
         self.ongoing = Ongoing()
-        self._room = room or Room()
+        self._planned = room or Room()
+        self._window: int | None = None  # as the endpoint told it
         self._transport = transport
 
     async def room(self) -> Room:
-        """How much fits; the window is asked of the endpoint once where no plan told it. Raises NoAnswer."""
-        if self._room.window is None:
-            endpoint = self.endpoint
-            models = await served_models(endpoint, self._transport)
-            served = next((model for model in models if model.name == endpoint.model), models[0])
-            self._room = replace(self._room, window=served.max_model_len)
-        return self._room
+        """How much fits; the window is asked of the endpoint where no plan told it. Raises NoAnswer."""
+        if self._planned.window is not None:
+            return self._planned
+        if self._window is None:
+            models = await served_models(self.endpoint, self._transport)
+            served = next((model for model in models if model.name == self.endpoint.model), models[0])
+            self._window = served.max_model_len
+        return replace(self._planned, window=self._window)
 
     async def meter(self, chat_id: str, text: str = "", pictures: tuple[Picture, ...] = ()) -> Meter:
         """What fills the window, the draft included. An endpoint that is away leaves the window unknown."""
         try:
             room = await self.room()
         except Problem:
-            room = self._room
+            room = self._planned
         return meter(self.shelf.load(chat_id).conversation, room, text, pictures)
 
     def asks_about_picture(self, chat_id: str, pictures: tuple[Picture, ...]) -> bool:
@@ -168,6 +170,7 @@ class Desk:
             self._keep(chat_id, question, answer, model)
             return
         except Problem as problem:
+            self._window = None  # it may come back as another model
             chat = self._keep(chat_id, question, replace(answer, finish_reason=BROKEN), model)
             yield Failed(problem, chat, answer)
             return

@@ -37,6 +37,7 @@ class DiskShelf:
     def __init__(self, folder: Path | None = None, clock: Clock | None = None) -> None:
         self._folder = folder or state_dir() / "chats"
         self._clock = clock or SystemClock()
+        self._read: dict[str, tuple[tuple[int, int], Chat]] = {}  # by id: the file's size and time, and its chat
 
     def create(self, system: str = "") -> Chat:
         """A new chat. Raises HistoryUnwritable."""
@@ -52,12 +53,13 @@ class DiskShelf:
 
     def chats(self) -> tuple[Chat, ...]:
         """All, the latest first, without their pictures."""
-        found = []
+        read = {}
         for folder in self._folder.iterdir() if self._folder.is_dir() else ():
             with contextlib.suppress(OSError):  # deleted meanwhile
                 if _ID.fullmatch(folder.name):
-                    found.append(folded(folder.name, from_lines((folder / _LINES).read_bytes()), lambda _digest: None))
-        return tuple(sorted(found, key=lambda chat: -chat.updated))
+                    read[folder.name] = self._listed(folder)
+        self._read = read
+        return tuple(sorted((chat for _, chat in read.values()), key=lambda chat: -chat.updated))
 
     def load(self, chat_id: str) -> Chat:
         """With its pictures; one whose file is gone is left out."""
@@ -91,6 +93,15 @@ class DiskShelf:
             away = folder.with_name(f"{_TRASH}{chat_id}-{new_id()}")
             folder.rename(away)
             shutil.rmtree(away)
+
+    def _listed(self, folder: Path) -> tuple[tuple[int, int], Chat]:
+        """A chat without its pictures, read again only where its file has changed: the list is shown often."""
+        found = (folder / _LINES).stat()
+        now = (found.st_size, found.st_mtime_ns)
+        known = self._read.get(folder.name)
+        if known and known[0] == now:
+            return known
+        return now, folded(folder.name, from_lines((folder / _LINES).read_bytes()), lambda _digest: None)
 
     def _chat(self, chat_id: str) -> Path:
         """Raises ChatMissing, also for what is no id: it may come from an address."""

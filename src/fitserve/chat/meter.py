@@ -45,6 +45,7 @@ class Meter:
 
     parts: tuple[Part, ...]
     window: int | None
+    most_pictures: int | None = None  # in one request; None where nobody tells
     counted: bool = False  # the sum of all that is already said is the endpoint's own count
 
     @property
@@ -70,9 +71,14 @@ class Meter:
         return self.used / self.window if self.window else None
 
     @property
+    def pictures(self) -> int:
+        """How many pictures go with the next question."""
+        return sum(part.kind is PartKind.PICTURE for part in self.parts)
+
+    @property
     def nearly_full(self) -> bool:
-        """Whether dropping the oldest turns is to be offered."""
-        return self._over(self.used)
+        """Whether dropping the oldest turns is to be offered: for the window, or for the number of pictures."""
+        return self._over(self.parts)
 
     @property
     def fits(self) -> bool:
@@ -81,16 +87,19 @@ class Meter:
 
     def since_after_drop(self) -> int | None:
         """Where the context has to begin so that it is no longer nearly full; None where nothing helps or needs to."""
-        used, since = self.used, None
+        parts, since = self.parts, None
         for number in sorted({part.turn for part in self.parts if part.turn is not None}):
-            if not self._over(used):
+            if not self._over(parts):
                 break
-            used -= sum(part.tokens for part in self.parts if part.turn == number)
+            parts = tuple(part for part in parts if part.turn != number)
             since = number + 1
         return since
 
-    def _over(self, used: int) -> bool:
-        return self.window is not None and used > min(_FULL * self.window, self.window - self.reserve)
+    def _over(self, parts: tuple[Part, ...]) -> bool:
+        rest = replace(self, parts=parts)
+        if self.most_pictures is not None and rest.pictures > self.most_pictures:
+            return True
+        return self.window is not None and rest.used > min(_FULL * self.window, self.window - self.reserve)
 
 
 def meter(talk: Conversation, room: Room, text: str = "", pictures: tuple[Picture, ...] = ()) -> Meter:
@@ -103,7 +112,8 @@ def meter(talk: Conversation, room: Room, text: str = "", pictures: tuple[Pictur
     coming = [_picture(picture, None, room) for picture in pictures]
     if text or pictures:
         coming.append(Part(PartKind.DRAFT, text_tokens(text) + _TURN_MARKS, True))
-    return Meter((*parts, *coming, Part(PartKind.RESERVE, room.reserve, False)), room.window, counted)
+    reserve = Part(PartKind.RESERVE, room.reserve, False)
+    return Meter((*parts, *coming, reserve), room.window, room.pictures, counted)
 
 
 def text_tokens(text: str) -> int:
