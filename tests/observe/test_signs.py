@@ -59,6 +59,22 @@ def test_a_restart_begins_anew() -> None:
     assert signs(moments, "lead").seconds == 90
 
 
+def test_a_moment_that_looked_at_cards_only_is_no_restart() -> None:
+    moments = [replace(m, services=()) if number % 4 else m for number, m in enumerate(made_run())]
+    assert signs(moments, "lead").seconds == 1190
+    overview = History(moments).overview(60)
+    assert overview.answers
+    (one,) = overview.services
+    assert one.window is not None
+    assert one.window.generation_tokens_s == 50
+
+
+def test_a_page_that_did_not_come_is_no_restart() -> None:
+    moments = made_run()
+    silent = replace(moments[60], services=(replace(moments[60].services[0], state="hung", metrics=None),))
+    assert signs([*moments[:60], silent, *moments[61:]], "lead").seconds == 1190
+
+
 @pytest.mark.parametrize(
     ("figures", "uneven"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from fitserve.observe.metrics import Metrics
 from fitserve.observe.moments import Moment, Service, to_row
@@ -12,6 +12,7 @@ from fitserve.observe.windows import Window, window
 
 SCHEMA_VERSION = 1
 _KEPT = 2000  # moments
+_LATELY = 5  # moments: a recording may look at the cards more often than at the services
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class History:
 
     def overview(self, seconds: float) -> Overview:
         """Of the last moment; rates and latencies over so many seconds before it. There must be a moment."""
-        now = self.moments[-1]
+        lately = reversed(self.moments[-_LATELY:])
+        now = replace(self.moments[-1], services=next((moment.services for moment in lately if moment.services), ()))
         services = tuple(self._service(service, seconds) for service in now.services)
         return Overview(now, services, signs(self.moments))
 

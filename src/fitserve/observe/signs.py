@@ -19,6 +19,7 @@ _NEAR_C = 3  # degrees below the point where the driver slows the card down
 _UNEVEN_MEMORY, _UNEVEN_BYTES = 1.25, GIB
 _UNEVEN_BUSY = 30.0  # per cent of the time
 _UNEVEN_CLOCK = 1.15
+_AWAY = ("stopped", "starting", "failed")
 
 
 @dataclass(frozen=True)
@@ -89,19 +90,22 @@ def service_of(moment: Moment, name: str) -> Service | None:
 
 
 def since_start(moments: Sequence[Moment], name: str) -> Sequence[Moment]:
-    """From the last restart on: while an engine loads, memory grows because it must."""
-    first = 0
-    for number in range(1, len(moments)):
-        if _begins(service_of(moments[number - 1], name), service_of(moments[number], name)):
-            first = number
+    """From the last start on: while an engine loads, memory grows because it must.
+
+    A start is where counters fall, where the first are told, or where some are told after it was away. A moment that
+    did not look at the service says nothing of it.
+    """
+    first, last, away = 0, None, False
+    for number, moment in enumerate(moments):
+        service = service_of(moment, name)
+        if service is None:
+            continue
+        away = away or service.state in _AWAY
+        if service.metrics is not None:
+            if last is None or away or service.metrics.restarted_since(last):
+                first = number
+            last, away = service.metrics, False
     return moments[first:]
-
-
-def _begins(before: Service | None, now: Service | None) -> bool:
-    """Whether the engine that counts now is another than before, or answers for the first time."""
-    if now is None or now.metrics is None:
-        return False
-    return before is None or before.metrics is None or now.metrics.restarted_since(before.metrics)
 
 
 def _own_cards(moment: Moment, name: str) -> tuple[CardSample, ...] | None:
