@@ -38,9 +38,9 @@ def healthy(url: str) -> bool:
     return _ask(urllib.request.Request(f"{url}/health"), 2.0).status == 200
 
 
-def metrics(url: str) -> str:
-    """The page of `/metrics`, empty where there is none."""
-    return _ask(urllib.request.Request(f"{url}/metrics"), 10.0).text
+def metrics(url: str, timeout_s: float = 10.0) -> str:
+    """The page of `/metrics`; why there is none where there is none."""
+    return _ask(urllib.request.Request(f"{url}/metrics"), timeout_s).text
 
 
 def ask_square(url: str, number: int, timeout_s: float = 300) -> Reply:

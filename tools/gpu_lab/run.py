@@ -79,7 +79,8 @@ def _run(
     gpus = gpus[: len(case.cards)]
     holder, cards = _hold(case, gpus)
     log, memory = options.out / f"{case.name}.log", Memory(gpus)
-    recorder = Recorder(options.out / f"{case.name}.samples.jsonl", log, gpus)
+    url = f"http://127.0.0.1:{options.port}"
+    recorder = Recorder(options.out / f"{case.name}.samples.jsonl", log, gpus, case.name, url)
     recorder.start()
     engine = None
     result: dict[str, Any] = {"outcome": "failed", "cards": cards, "held_bytes": memory.used()}
@@ -98,7 +99,7 @@ def _run(
         if cards:
             result["predicted"] = predicted(case, model, settings, options.version, _card(cards[0]["total_bytes"]))
         print(f"{case.name}: starts", flush=True)
-        engine = Engine(argv, env, log, f"http://127.0.0.1:{options.port}")
+        engine = Engine(argv, env, log, url)
         started = engine.wait(until)
         result |= {"started": asdict(started), "answering_bytes": memory.used()}
         print(f"{case.name}: {started}", flush=True)
