@@ -96,7 +96,7 @@ def test_anybody_on_this_machine_may_look(ask: Ask, shop: str) -> None:
         ("shop", "failed", "failed")
     ]
     one = told(ask("GET", "/api/owner/deployments/shop", accept_language="zh"))
-    assert (one["state_text"], one["mode_text"], one["job"]) == ("启动失败", "已编译，CUDA 图", None)
+    assert (one["state_text"], one["mode_text"], one["job"]) == ("失败", "已编译，CUDA 图", None)
     assert one["settings"]["--tensor-parallel-size"] == 2
     ledger = {row["item"]: row for row in one["ledger"]}
     assert ledger["weights"]["measured_bytes"] == ledger["weights"]["planned_bytes"] == 11 * 2**30
