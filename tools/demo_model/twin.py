@@ -3,7 +3,8 @@
     PYTHONPATH=src python tools/demo_model/twin.py [--out build/twin]
 
 Writes `w4a16` (experts in four bits, as published checkpoints of the kind have them; for GPUs) and `bf16` (the same
-weights in bfloat16; for the CPU engine, whose four-bit experts need AMX). Needs torch and safetensors; takes seconds.
+weights in bfloat16; for the CPU engine, which takes no experts in groups of 32). Needs torch and safetensors; takes
+seconds.
 `experts.py` says how the neurons are spread, twin_check.py what breaks when they stand wrong.
 """
 
