@@ -1,18 +1,21 @@
-"""One browser, one page server and one stub endpoint for all browser tests; a fresh tab for each."""
+"""One page server and one stub endpoint for all browser tests, one browser a module; a fresh tab for each test."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
-from tests.browser.page import ChatPage, served_page, start_browser
+from playwright.sync_api import Browser, BrowserContext, ViewportSize, sync_playwright
+from tests.browser.page import ChatPage, served_page, start_browser, until
 from tests.browser.stub import COLOURS, Seen, stub_endpoint
 
 Open = Callable[..., ChatPage]
+MakePicture = Callable[..., Path]
 
 
 @pytest.fixture(scope="package")
@@ -45,22 +48,48 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def seen(endpoint: tuple[str, Seen]) -> Seen:
-    """What the endpoint sees from here on."""
+    """What the endpoint sees from here on; answers of the test before have been given up by then."""
     fresh = endpoint[1]
+    until(lambda: fresh.active == 0, "the test before left nothing running")
     fresh.requests.clear()
     fresh.given_up = fresh.pieces_sent = 0
     return fresh
 
 
-@pytest.fixture(scope="module")
-def contexts(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
-    """One reader's browser for each language; its tabs share a cache, as real ones do."""
-    known: dict[str, BrowserContext] = {}
+@dataclass(frozen=True)
+class Look:
+    """How a reader has set up their browser."""
 
-    def context(locale: str) -> BrowserContext:
-        if locale not in known:
-            known[locale] = browser.new_context(locale=locale)
-        return known[locale]
+    locale: str = "en-GB"
+    theme: str = "light"
+    width: int = 1100
+    height: int = 800
+
+    @property
+    def language(self) -> str:
+        return self.locale[:2]
+
+    def __str__(self) -> str:
+        return f"{self.language}-{self.theme}-{self.width}"
+
+
+DESK = Look()
+PHONE = Look("zh-CN", "dark", 390, 844)
+both_looks = pytest.mark.parametrize("look", [DESK, PHONE], ids=str)
+
+
+@pytest.fixture(scope="module")
+def contexts(browser: Browser) -> Iterator[Callable[[Look], BrowserContext]]:
+    """One reader's browser for each look; its tabs share cookies and cache, as real ones do."""
+    known: dict[Look, BrowserContext] = {}
+
+    def context(look: Look) -> BrowserContext:
+        if look not in known:
+            viewport: ViewportSize = {"width": look.width, "height": look.height}
+            scheme: Any = look.theme
+            known[look] = browser.new_context(locale=look.locale, color_scheme=scheme, viewport=viewport)
+            known[look].grant_permissions(["clipboard-read", "clipboard-write"])
+        return known[look]
 
     yield context
     for opened in known.values():
@@ -68,14 +97,12 @@ def contexts(browser: Browser) -> Iterator[Callable[[str], BrowserContext]]:
 
 
 @pytest.fixture
-def open_page(contexts: Callable[[str], BrowserContext], page_url: str) -> Iterator[Open]:
-    """Opens tabs: `open_page(locale="zh-CN", width=390)`. At the end, none may have asked an outside host."""
+def open_page(contexts: Callable[[Look], BrowserContext], page_url: str) -> Iterator[Open]:
+    """Opens tabs: `open_page(PHONE)`. At the end, none may have asked an outside host or met an error of ours."""
     pages: list[ChatPage] = []
 
-    def opening(path: str = "/", locale: str = "en-GB", width: int = 1100, height: int = 800) -> ChatPage:
-        tab = contexts(locale).new_page()
-        tab.set_viewport_size({"width": width, "height": height})
-        pages.append(ChatPage(tab, page_url))
+    def opening(look: Look = DESK, path: str = "/") -> ChatPage:
+        pages.append(ChatPage(contexts(look).new_page(), page_url))
         return pages[-1].open(path)
 
     yield opening

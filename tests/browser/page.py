@@ -66,27 +66,35 @@ class ChatPage:
         page.on("pageerror", lambda error: self.failures.append(str(error)))
 
     def open(self, path: str = "/") -> ChatPage:
-        """Load it and wait until it is alive: the header names the model, the box takes text."""
+        """Load it and wait until it is alive: the box takes text, and news comes."""
         self.page.goto(self.url + path)
-        self.page.locator("#top h1").wait_for()
-        self._text.wait_for()
+        return self.alive()
+
+    def reload(self) -> ChatPage:
+        """The same place again."""
+        self.page.reload()
+        return self.alive()
+
+    def alive(self) -> ChatPage:
+        """Wait until the page can be used."""
+        self.box.wait_for()
+        self.page.wait_for_function("document.querySelector('.messages, .owner')")
         return self
 
     def attach(self, *files: Path) -> None:
-        """Upload pictures and wait for their thumbnails."""
-        before = self.thumbnails.count()
-        with self.page.expect_file_chooser() as chooser:
-            self.page.locator("#box [data-testid=upload-button]").click()
-        chooser.value.set_files([str(file) for file in files])
-        self.thumbnails.nth(before + len(files) - 1).wait_for()
+        """Choose picture files and wait until each is prepared or refused."""
+        before = self.entries.count()
+        self.page.locator("#files").set_input_files([str(file) for file in files])
+        self.entries.nth(before + len(files) - 1).wait_for()
+        self.page.locator(".entry.coming").first.wait_for(state="detached")
 
     def paste(self, file: Path) -> None:
         """The picture out of the clipboard."""
-        self._give(file, "paste", "textarea")
+        self._give(file, "paste", "#question")
 
-    def drop(self, file: Path) -> None:
-        """The picture dragged onto the box."""
-        self._give(file, "drop", ".full-container")
+    def drop(self, file: Path, target: str = ".messages") -> None:
+        """The picture dragged onto the page."""
+        self._give(file, "drop", target)
 
     def ask(self, text: str, *files: Path) -> str:
         """Question and whole answer."""
@@ -98,65 +106,70 @@ class ChatPage:
 
     def send(self, text: str) -> None:
         """Type and press Enter; nothing is waited for."""
-        self._text.fill(text)
-        self._text.press("Enter")
+        self.box.fill(text)
+        self.box.press("Enter")
 
     def answer(self, before: int = 0) -> str:
-        """The last answer, once it is whole and belongs to a question after number `before`."""
+        """The last answer (or the failure in its place), once it is whole and belongs to a question after `before`."""
         self.page.wait_for_function(
             """before => {
-                const state = document.querySelector('#notices [data-asked]');
-                return state && state.dataset.asked != before && state.dataset.busy === 'false';
+                const list = document.querySelector('.messages');
+                return list.dataset.answering === 'false' && Number(list.dataset.turns) > before;
             }""",
-            arg=str(before),
+            arg=before,
         )
-        return self.answers.last.inner_text().strip()
+        return self.last_reply
+
+    @property
+    def last_reply(self) -> str:
+        """What stands under the last question: the answer, else the problem."""
+        reply = self.page.locator(".turn").last.locator(".reply")
+        answer = reply.locator(".answer")
+        return (answer if answer.count() else reply).inner_text().strip()
 
     @property
     def asked(self) -> int:
-        """How many questions this tab has sent since it was opened or cleared."""
-        state = self.page.locator("#notices [data-asked]")
-        return int(state.get_attribute("data-asked") or 0) if state.count() else 0
+        """How many questions this chat shows."""
+        return int(self.page.locator(".messages").get_attribute("data-turns") or 0)
 
     def stop(self) -> None:
         """The stop button."""
-        self.page.locator("#box .stop-button").click()
+        self.page.locator(".stop").click()
 
     def clear(self) -> None:
-        """A new conversation."""
-        self.page.locator("#clear").click()
+        """Nothing above is sent any more."""
+        self.page.locator(".box .clear").click()
 
-    def bring_back(self) -> None:
-        """Take the earlier conversation back."""
-        self.page.locator("#back").click()
-
-    def keep_earlier(self) -> None:
-        """Tick «keep the earlier conversation»."""
-        self.page.locator("#keep input").check()
+    @property
+    def box(self) -> Locator:
+        """Where questions are written."""
+        return self.page.locator("#question")
 
     @property
     def questions(self) -> Locator:
-        """All bubbles of the reader; a picture is one of its own."""
-        return self.page.locator("#chat [data-testid=user]")
+        """The reader's questions."""
+        return self.page.locator(".question .said")
 
     @property
     def answers(self) -> Locator:
-        """All bubbles of the model."""
-        return self.page.locator("#chat [data-testid=bot]")
+        """The model's answers."""
+        return self.page.locator(".answer")
+
+    @property
+    def entries(self) -> Locator:
+        """What is in the tray: pictures, those still being prepared, and refusals."""
+        return self.page.locator(".tray .entry")
 
     @property
     def thumbnails(self) -> Locator:
-        """Pictures in the box, not yet sent."""
-        return self.page.locator("#box .thumbnail-item")
+        """Pictures that are ready to go with the next question."""
+        return self.page.locator(".tray .entry.ready img")
 
     @property
     def notices(self) -> str:
-        """What the page says beside the conversation."""
-        return self.page.locator("#notices").inner_text()
-
-    @property
-    def _text(self) -> Locator:
-        return self.page.locator("#box textarea")
+        """What the page says about the last turn: its pictures' costs, its figures, how it ended."""
+        said = self.page.locator(".turn").last.locator("figcaption, .notice, .figures")
+        return "\n".join(said.all_inner_texts())
 
     def _watch(self, request: Request) -> None:
         parts = urlsplit(request.url)
@@ -165,8 +178,9 @@ class ChatPage:
 
     def _give(self, file: Path, event: str, target: str) -> None:
         """Clipboard and drag carry files the same way: as a DataTransfer of an event."""
+        before = self.entries.count()
         data = base64.b64encode(file.read_bytes()).decode()
-        self.page.locator(f"#box {target}").first.evaluate(
+        self.page.locator(target).first.evaluate(
             """(element, [data, name, event]) => {
                 const bytes = Uint8Array.from(atob(data), c => c.charCodeAt(0));
                 const transfer = new DataTransfer();
@@ -178,4 +192,5 @@ class ChatPage:
             }""",
             [data, file.name, event],
         )
-        self.thumbnails.first.wait_for()
+        self.entries.nth(before).wait_for()
+        self.page.locator(".entry.coming").first.wait_for(state="detached")

@@ -2,7 +2,8 @@
 
 Words in the last question steer it: `slow` (200 pieces, one each 50 ms), `hold` (no token for a minute), `think`,
 `too long` (vLLM 0.32's refusal), `break` (the connection ends in the middle), `escape` (control sequences),
-`script` (markup that must stay text).
+`script` (markup that must stay text), `rich` (Markdown with a table, code and mathematics), `differ` (another answer
+each time).
 """
 
 from __future__ import annotations
@@ -35,6 +36,35 @@ TOO_LONG = (  # vllm/renderers/params.py of 0.32
     "contains at least 4097 input tokens, for a total of at least 4097 tokens. Please reduce the length of the input "
     "prompt or the number of requested output tokens."
 )
+
+
+RICH = """## A heading
+
+Some **bold**, some *slanted*, a [link](https://example.org/) and `code`. It costs $5, not $10.
+
+| shape | count |
+|:------|------:|
+| star  | 3     |
+| a very long name of a shape that is wider than any telephone | 4 |
+
+```python
+def area(radius: float) -> float:
+    return 3.14159 * radius**2
+```
+
+1. one
+2. two
+
+Inline \\(a^2 + b^2\\) and $c^2$, and displayed:
+
+$$
+\\int_0^1 x^2 \\, dx = \\frac{1}{3}
+$$
+
+\\[ e^{i\\pi} = -1 \\]
+
+![a picture](https://192.0.2.1/x.png) javascript: [bad](javascript:alert(1))
+"""
 
 
 @dataclass
@@ -139,6 +169,10 @@ class Handler(BaseHTTPRequestHandler):
     def pieces(self, request: dict[str, Any], asked: str) -> list[str]:
         if "slow" in asked:
             return [f"word{number} " for number in range(200)]
+        if "rich" in asked:
+            return [RICH[at : at + 7] for at in range(0, len(RICH), 7)]
+        if "differ" in asked:
+            return [f"Answer number {len(self.seen.requests)}."]
         if "escape" in asked:
             return ["safe \x1b", "[31mred\x1b[0m ", "\x1b]0;title\x07", "end"]
         if "script" in asked:
