@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -69,8 +68,8 @@ def service(second: float) -> Service:
         "picture_hits": done / 2,
     }
     histograms = {
-        "first_token": ((0.1, 0.0), (0.25, done * 0.8), (0.5, done), (math.inf, done)),
-        "per_token": ((0.01, 50 * done), (0.025, 99 * done), (math.inf, 99 * done)),
+        "first_token": ((0.1, 0.0), (0.25, done * 0.8), (0.5, done), (None, done)),
+        "per_token": ((0.01, 50 * done), (0.025, 99 * done), (None, 99 * done)),
     }
     planned = {"context": GIB // 2, "weights": 12 * GIB, "kv_pool": 8 * GIB}
     return Service(

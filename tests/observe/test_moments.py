@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
 from hypothesis import given
@@ -13,7 +12,7 @@ from fitserve.facts.gpu import GpuProcess
 from fitserve.observe.gpu_samples import CardSample, Sample
 from fitserve.observe.host_samples import HostSample, ProcessSample
 from fitserve.observe.metrics import Metrics
-from fitserve.observe.moments import Moment, RecordedSampler, SampleLog, Service, from_row, read_moments, to_row
+from fitserve.observe.moments import Moment, RecordedSampler, SampleLog, Service, parse_moments, read_moments, to_row
 
 whole = st.none() | st.integers(0, 2**50)
 watts = st.none() | st.floats(0, 1e4)
@@ -35,7 +34,7 @@ cards = st.builds(
 )
 engine = st.builds(ProcessSample, st.integers(0), names, st.integers(0), st.floats(0, 1e9))
 hosts = st.builds(HostSample, whole, whole, st.lists(engine, max_size=2).map(tuple))
-buckets = st.lists(st.tuples(st.floats(0, 100) | st.just(math.inf), st.floats(0, 1e6)), max_size=3).map(tuple)
+buckets = st.lists(st.tuples(st.floats(0, 100) | st.just(None), st.floats(0, 1e6)), max_size=3).map(tuple)
 figures = st.builds(
     Metrics,
     st.dictionaries(names, st.floats(0, 1e12), max_size=2),
@@ -56,7 +55,19 @@ moments = st.builds(
 
 @given(moments)
 def test_a_line_gives_the_moment_back(moment: Moment) -> None:
-    assert from_row(json.loads(json.dumps(to_row(moment), allow_nan=False))) == moment
+    assert list(parse_moments([json.dumps(to_row(moment), allow_nan=False).encode()])) == [moment]
+
+
+@given(st.binary(max_size=60) | st.text('{}[]":,cardsthost0123456789eE+.-null ').map(str.encode))
+def test_no_line_is_too_broken(line: bytes) -> None:
+    list(parse_moments([line]))
+
+
+def test_figures_of_a_wrong_kind_are_passed_over() -> None:
+    good = to_row(moment(1))
+    wrong = [{**good, "at": "x"}, {**good, "cards": [{"index": 0, "used_bytes": "much"}]}, {**good, "host": 3}]
+    lines = [json.dumps(row).encode() for row in (*wrong, good)]
+    assert list(parse_moments([b'{"at": NaN, "cards": null}', b'{"at": 1e999, "cards": null}', *lines])) == [moment(1)]
 
 
 def moment(at: float, used: int = 0) -> Moment:

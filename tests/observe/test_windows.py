@@ -15,12 +15,12 @@ from fitserve.observe.metrics import Metrics, read_metrics
 from fitserve.observe.windows import latency, percentile, window
 
 PAGES = Path(__file__).parent.parent / "data" / "metrics"
-EDGES = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, math.inf)
+EDGES = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, None)
 
 
 def buckets(values):
     ordered = sorted(values)
-    return tuple((edge, float(bisect.bisect_right(ordered, edge))) for edge in EDGES)
+    return tuple((edge, float(bisect.bisect_right(ordered, edge or math.inf))) for edge in EDGES)
 
 
 @given(st.lists(st.floats(0.0001, 20), min_size=1, max_size=80), st.sampled_from([0.5, 0.9, 0.99]))
@@ -43,7 +43,7 @@ def test_only_what_came_in_between_counts(before: list[float], between: list[flo
 def test_nothing_in_between_has_no_percentile() -> None:
     assert latency(buckets([1.0]), buckets([1.0])) is None
     assert latency((), ()) is None
-    assert latency(((1.0, 1.0), (math.inf, 1.0)), buckets([1.0, 2.0])) is None  # another version's edges
+    assert latency(((1.0, 1.0), (None, 1.0)), buckets([1.0, 2.0])) is None  # another version's edges
 
 
 def look(at: float, **values: float) -> tuple[float, Metrics]:
@@ -124,7 +124,7 @@ def test_the_names_of_older_versions() -> None:
     found = read_metrics(V0_8)
     assert found is not None
     assert found.values == {"kv_usage": 0.5, "running": 2.0, "prefix_asked": 10.0, "prefix_hits": 4.0}
-    assert found.histograms == {"per_token": ((0.01, 1.0), (math.inf, 2.0))}
+    assert found.histograms == {"per_token": ((0.01, 1.0), (None, 2.0))}
 
 
 def test_several_engines_are_one_service_and_the_fullest_cache_counts() -> None:
@@ -137,7 +137,7 @@ def test_several_engines_are_one_service_and_the_fullest_cache_counts() -> None:
     found = read_metrics(page)
     assert found is not None
     assert found.values == {"kv_usage": 0.7, "generation_tokens": 21.0}
-    assert found.histograms == {"first_token": ((math.inf, 6.0),)}
+    assert found.histograms == {"first_token": ((None, 6.0),)}
 
 
 @pytest.mark.parametrize("page", ["", "<html>nothing</html>", "python_gc_objects_collected_total 3.0\n"])
@@ -150,8 +150,9 @@ def test_no_page_is_too_broken(page: str) -> None:
     read_metrics(page)
 
 
-def test_not_a_number_is_unknown() -> None:
-    page = 'vllm:kv_cache_usage_perc{engine="0"} NaN\nvllm:num_requests_running{engine="0"} 1.0\n'
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "1e999", "-", "..", "1e"])
+def test_not_a_number_is_unknown(value: str) -> None:
+    page = f'vllm:kv_cache_usage_perc{{engine="0"}} {value}\nvllm:num_requests_running{{engine="0"}} 1.0\n'
     found = read_metrics(page)
     assert found is not None
     assert found.values == {"running": 1.0}

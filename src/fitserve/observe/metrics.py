@@ -31,11 +31,13 @@ _HISTOGRAMS = {
     "queue": ("request_queue_time_seconds",),
 }
 GAUGES = frozenset({"running", "waiting", "kv_usage"})  # all others only grow while an engine lives
-_LINE = re.compile(r"^vllm:([a-z0-9_]{1,80})(?:\{([^\n]{0,8000})\})? ([0-9.eE+-]{1,30}|[+]?Inf|NaN)\s*$", re.MULTILINE)
+_LINE = re.compile(r"^vllm:([a-z0-9_]{1,80})(?:\{([^\n]{0,8000})\})? ([0-9.eE+-]{1,30})\s*$", re.MULTILINE)
 _EDGE = re.compile(r'(?:^|,)le="([^"]{1,30})"')
 _LABEL = re.compile(r'(\w{1,80})="([^"]{0,400})"')
 
-Buckets = tuple[tuple[float, float], ...]  # upper edge in seconds (inf for the last), and how many were at most that
+Buckets = tuple[
+    tuple[float | None, float], ...
+]  # upper edge in seconds (the last has none), how many were at most that
 
 
 @dataclass(frozen=True)
@@ -78,18 +80,19 @@ def _found(
 
 def _buckets(rows: list[tuple[str, float]]) -> Buckets:
     """Summed over engines, in order of their edges."""
-    counts: dict[float, float] = {}
+    counts: dict[float | None, float] = {}
     for labels, count in rows:
-        edge = _EDGE.search(labels)
-        at = _number(edge[1]) if edge else None
-        if at is not None:
-            counts[at] = counts.get(at, 0.0) + count
-    return tuple(sorted(counts.items()))
+        told = _EDGE.search(labels)
+        edge = _number(told[1]) if told else None
+        if edge is not None or (told and told[1] == "+Inf"):
+            counts[edge] = counts.get(edge, 0.0) + count
+    return tuple(sorted(counts.items(), key=lambda bucket: math.inf if bucket[0] is None else bucket[0]))
 
 
 def _number(text: str) -> float | None:
+    """None where it is no finite number."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return None if math.isnan(value) else value
+    return value if math.isfinite(value) else None

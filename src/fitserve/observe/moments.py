@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
-from fitserve.facts.gpu import GpuProcess
 from fitserve.observe.gpu_samples import CardSample, Sample
-from fitserve.observe.host_samples import HostSample, ProcessSample
+from fitserve.observe.host_samples import HostSample
 from fitserve.observe.metrics import Metrics
 
 EVENT = "sample"
@@ -54,71 +51,35 @@ def to_row(moment: Moment) -> dict[str, object]:
     """The moment as a JSON object."""
     sample = moment.sample
     cards = None if sample.cards is None else [asdict(card) for card in sample.cards]
-    services = [_service_row(service) for service in moment.services]
+    services = [asdict(service) for service in moment.services]
     return {"at": sample.at, "event": EVENT, "cards": cards, "host": asdict(sample.host), "services": services}
 
 
-def _service_row(service: Service) -> dict[str, object]:
-    row: dict[str, object] = {name: getattr(service, name) for name in Service.__dataclass_fields__}
-    if service.metrics is None:
-        return row
-    histograms = {  # JSON has no infinity: the last bucket has no edge
-        name: [[None if math.isinf(edge) else edge, count] for edge, count in buckets]
-        for name, buckets in service.metrics.histograms.items()
-    }
-    metrics = {"values": service.metrics.values, "histograms": histograms, "cache": service.metrics.cache}
-    return row | {"metrics": metrics}
+@dataclass(frozen=True)
+class _Row:
+    """A line of a recording. Of other events none has `cards`."""
 
-
-def from_row(row: dict[str, Any]) -> Moment | None:
-    """The moment of an event; None where it is another event or not whole."""
-    try:
-        cards = row["cards"]
-        found = None if cards is None else tuple(_card(card) for card in cards)
-        host = row.get("host") or {}
-        processes = tuple(ProcessSample(**process) for process in host.get("processes", ()))
-        machine = HostSample(host.get("total_bytes"), host.get("available_bytes"), processes)
-        services = tuple(_service(service) for service in row.get("services", ()))
-        return Moment(Sample(float(row["at"]), found, machine), services)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _card(row: dict[str, Any]) -> CardSample:
-    processes, reasons = row.get("processes"), row.get("slow_reasons")
-    known = {key: value for key, value in row.items() if key in CardSample.__dataclass_fields__}
-    known["processes"] = None if processes is None else tuple(GpuProcess(**process) for process in processes)
-    known["slow_reasons"] = None if reasons is None else tuple(reasons)
-    return CardSample(**known)
-
-
-def _service(row: dict[str, Any]) -> Service:
-    known = {key: value for key, value in row.items() if key in Service.__dataclass_fields__}
-    known["metrics"] = _metrics(row.get("metrics"))
-    known["pids"] = tuple(row.get("pids", ()))
-    known["cards"] = None if row.get("cards") is None else tuple(row["cards"])
-    return Service(**known)
-
-
-def _metrics(told: dict[str, Any] | None) -> Metrics | None:
-    if told is None:
-        return None
-    histograms = {
-        name: tuple((math.inf if edge is None else float(edge), float(count)) for edge, count in buckets)
-        for name, buckets in told["histograms"].items()
-    }
-    return Metrics(told["values"], histograms, told.get("cache", {}))
+    at: float
+    cards: tuple[CardSample, ...] | None
+    host: HostSample = field(default_factory=HostSample)
+    services: tuple[Service, ...] = ()
 
 
 def read_moments(path: Path) -> Iterator[Moment]:
-    """The moments of a recording, in order; other events and broken lines are passed over. Raises OSError."""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            with contextlib.suppress(ValueError):
-                row = json.loads(line)
-                moment = from_row(row) if isinstance(row, dict) else None
-                if moment is not None:
-                    yield moment
+    """The moments of a recording, in order. Raises OSError."""
+    with path.open("rb") as file:
+        yield from parse_moments(file)
+
+
+def parse_moments(lines: Iterable[bytes]) -> Iterator[Moment]:
+    """Other events, broken lines and figures of a wrong kind are passed over."""
+    import msgspec
+
+    decoder = msgspec.json.Decoder(_Row)
+    for line in lines:
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            row = decoder.decode(line)
+            yield Moment(Sample(row.at, row.cards, row.host), row.services)
 
 
 class RecordedSampler:

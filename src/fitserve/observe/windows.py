@@ -6,7 +6,6 @@ between the edges, as Prometheus draws it), and it carries the edges that it sur
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -108,10 +107,10 @@ def percentile(buckets: Buckets, share: float) -> Percentile:
     low, under = 0.0, 0.0
     for edge, count in buckets:
         if count >= wanted and count > under:
-            if math.isinf(edge):
-                return Percentile(low, low, None)
+            if edge is None:
+                break
             return Percentile(low + (edge - low) * (wanted - under) / (count - under), low, edge)
-        low, under = (low if math.isinf(edge) else edge), count
+        low, under = (low if edge is None else edge), count
     return Percentile(low, low, None)
 
 
