@@ -76,6 +76,11 @@ class Meter:
         return sum(part.kind is PartKind.PICTURE for part in self.parts)
 
     @property
+    def too_many_pictures(self) -> bool:
+        """More than the deployment allows in one request, those of earlier turns among them."""
+        return self.most_pictures is not None and self.pictures > self.most_pictures
+
+    @property
     def nearly_full(self) -> bool:
         """Whether dropping the oldest turns is to be offered: for the window, or for the number of pictures."""
         return self._over(self.parts)
@@ -97,9 +102,9 @@ class Meter:
 
     def _over(self, parts: tuple[Part, ...]) -> bool:
         rest = replace(self, parts=parts)
-        if self.most_pictures is not None and rest.pictures > self.most_pictures:
-            return True
-        return self.window is not None and rest.used > min(_FULL * self.window, self.window - self.reserve)
+        if self.window is None:
+            return rest.too_many_pictures
+        return rest.too_many_pictures or rest.used > min(_FULL * self.window, self.window - self.reserve)
 
 
 def meter(talk: Conversation, room: Room, text: str = "", pictures: tuple[Picture, ...] = ()) -> Meter:

@@ -130,7 +130,7 @@ class Session:
         answer = asyncio.run(self._screen.show(self._endpoint, question.messages(), self._max_tokens))
         self._talk, self._pictures = question.answered(answer, self._endpoint.model), ()
         found = meter(self._talk, self._room)
-        if found.nearly_full and found.share is not None:
+        if found.nearly_full and found.share is not None and not found.too_many_pictures:
             self._screen.note(tr("chat.nearly_full", percent=round(100 * found.share), window=found.window))
 
     def _tell(self, error: FitserveError) -> None:

@@ -80,6 +80,9 @@ def meter_document(meter: Meter) -> Document:
         "reserve": meter.reserve,
         "estimated": meter.estimated,
         "nearly_full": meter.nearly_full,
+        "pictures": meter.pictures,
+        "most_pictures": meter.most_pictures,
+        "too_many_pictures": meter.too_many_pictures,
         "fits": meter.fits,
         "since_after_drop": meter.since_after_drop(),
     }

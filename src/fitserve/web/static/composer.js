@@ -99,7 +99,7 @@ function NearlyFull({ chat }) {
   if (!meter?.nearly_full) return null;
   return html`
     <div class="asking" role="status">
-      <p>${t("page.nearly_full")}</p>
+      <p>${meter.too_many_pictures ? t("page.too_many_pictures", { pictures: meter.pictures, most: meter.most_pictures }) : t("page.nearly_full")}</p>
       ${meter.since_after_drop !== null && html`<button type="button" class="plain" onClick=${() => startAt(meter.since_after_drop)}>${t("page.drop_oldest")}</button>`}
     </div>`;
 }
