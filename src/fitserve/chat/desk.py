@@ -92,13 +92,20 @@ class Desk:
             self._window = served.max_model_len
         return replace(self._planned, window=self._window)
 
-    async def meter(self, chat_id: str, text: str = "", pictures: tuple[Picture, ...] = ()) -> Meter:
-        """What fills the window, the draft included. An endpoint that is away leaves the window unknown."""
+    async def meter(
+        self,
+        chat_id: str,
+        text: str = "",
+        pictures: tuple[Picture, ...] = (),
+        policy: OnNewPicture = OnNewPicture.START_OVER,
+    ) -> Meter:
+        """What would fill the window with this draft. An endpoint that is away leaves the window unknown."""
         try:
             room = await self.room()
         except Problem:
             room = self._planned
-        return meter(self.shelf.load(chat_id).conversation, room, text, pictures)
+        question = self.shelf.load(chat_id).conversation.ask(text, pictures, policy)
+        return meter(question.before, room, text, pictures)
 
     def asks_about_picture(self, chat_id: str, pictures: tuple[Picture, ...]) -> bool:
         """Whether a new picture comes after turns: then the reader says once whether it is a new topic."""

@@ -12,13 +12,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from fitserve.chat.conversation import OnNewPicture
-from fitserve.chat.export import as_document, as_markdown, as_zip
+from fitserve.chat.export import as_document, as_markdown, as_zip, file_stem
 from fitserve.chat.images import prepare_picture
 from fitserve.chat.said import ChatMissing, said
 from fitserve.errors import FitserveError
 from fitserve.text import LANGUAGES, tr
 from fitserve.web.intake import (
     PICTURE_LIMIT,
+    Fields,
     body_of,
     fields_of,
     language_of,
@@ -112,8 +113,7 @@ class Commands:
         text = text_in(fields, "text").strip()
         if not text and not pictures:
             raise Invalid(said("page.nothing_asked"), code="nothing_asked")
-        policy = OnNewPicture.KEEP if fields.get("new_picture") == "keep" else OnNewPicture.START_OVER
-        await chat.ask(_tab(request), text or tr("chat.describe", language_of(request)), pictures, policy)
+        await chat.ask(_tab(request), text or tr("chat.describe", language_of(request)), pictures, _policy(fields))
         return _shown(chat, request, 202)
 
     async def again(self, request: Request) -> Response:
@@ -151,7 +151,8 @@ class Commands:
         """What would fill the window with this draft."""
         desk, chat, fields = self._desk(request), await self._chat(request), await fields_of(request)
         pictures = desk.pictures(names_in(fields, "pictures"), chat)
-        return JSONResponse(meter_document(await chat.desk.meter(chat.chat.id, text_in(fields, "text"), pictures)))
+        found = await chat.desk.meter(chat.chat.id, text_in(fields, "text"), pictures, _policy(fields))
+        return JSONResponse(meter_document(found))
 
     async def sent_picture(self, request: Request) -> Response:
         """Its bytes, as they were sent."""
@@ -166,12 +167,12 @@ class Commands:
         language = request.query_params.get("language") or language_of(request)
         if language not in LANGUAGES:
             raise Invalid(said("page.wrong_field", name="language"), code="wrong_field", evidence=language)
-        wanted = request.query_params.get("as", "zip")
+        wanted, stem = request.query_params.get("as", "zip"), file_stem(chat)
         if wanted == "markdown":
-            return _download(as_markdown(chat, language).encode(), "text/markdown; charset=utf-8", f"{chat.name}.md")
+            return _download(as_markdown(chat, language).encode(), "text/markdown; charset=utf-8", f"{stem}.md")
         if wanted == "json":
-            return JSONResponse(as_document(chat), headers=_named(f"{chat.name}.json"))
-        return _download(await asyncio.to_thread(as_zip, chat, language), "application/zip", f"{chat.name}.zip")
+            return JSONResponse(as_document(chat), headers=_named(f"{stem}.json"))
+        return _download(await asyncio.to_thread(as_zip, chat, language), "application/zip", f"{stem}.zip")
 
     async def prepare(self, request: Request) -> Response:
         """A picture file, made ready: its size, its cost, what was changed."""
@@ -221,6 +222,10 @@ def answered(handler: Handler) -> Handler:
 
 def _shown(chat: OpenChat, request: Request, status: int = 200) -> Response:
     return JSONResponse(chat_document(chat, language_of(request)), status)
+
+
+def _policy(fields: Fields) -> OnNewPicture:
+    return OnNewPicture.KEEP if fields.get("new_picture") == OnNewPicture.KEEP else OnNewPicture.START_OVER
 
 
 def _tab(request: Request) -> str:

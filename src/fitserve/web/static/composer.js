@@ -1,7 +1,7 @@
 // The box in which questions are written: text, pictures, what it will cost, send and stop.
 import { choose, clear, send, startAt, stop } from "./chats.js";
 import { Icon, IconButton } from "./icons.js";
-import { Meter } from "./meter.js";
+import { Meter, useMeter } from "./meter.js";
 import { Problem } from "./problem.js";
 import { store } from "./store.js";
 import { t } from "./texts.js";
@@ -20,6 +20,7 @@ export function Composer({ state }) {
   const field = useRef(null);
   const files = useRef(null);
   const answering = !!chat?.answering;
+  const meter = useMeter(state, text);
 
   useEffect(() => { if (!touch.matches) field.current.focus(); }, [chat?.id]);
   useEffect(() => sessionStorage.setItem(DRAFT, text), [text]);
@@ -54,7 +55,7 @@ export function Composer({ state }) {
     <form class="composer" aria-label=${t("page.question")} onSubmit=${(event) => { event.preventDefault(); submit(); }}>
       ${problem && html`<${Problem} problem=${problem}><${IconButton} icon="close" label=${t("page.close")} class="quiet dismiss" onClick=${() => store.set({ problem: null })} /></${Problem}>`}
       ${asksPicture && html`<${NewPicture} answer=${submit} />`}
-      <${NearlyFull} chat=${chat} />
+      <${NearlyFull} meter=${meter} />
       <div class="box">
         <${Tray} pictures=${pictures} />
         <textarea id="question" ref=${field} rows="1" enterkeyhint="send" aria-label=${t("page.question")} placeholder=${t("page.type_here")}
@@ -63,7 +64,7 @@ export function Composer({ state }) {
           <input ref=${files} id="files" type="file" class="unseen" multiple accept=${FILES} tabindex="-1" aria-hidden="true" onChange=${(event) => { add(event.target.files); event.target.value = ""; }} />
           <${IconButton} icon="attach" label=${t("page.attach")} class="quiet attach" onClick=${() => files.current.click()} />
           <${IconButton} icon="clear" label=${t("page.clear")} class="quiet clear" disabled=${!chat?.turns.length || chat.since === chat.turns.length} onClick=${() => { clear(); field.current.focus(); }} />
-          <${Meter} chat=${chat} pictures=${pictures} text=${text} />
+          <${Meter} meter=${meter} />
           ${answering
             ? html`<button type="button" class="strong round stop" aria-label=${t("page.stop")} title=${t("page.stop")} onClick=${() => { stop(); field.current.focus(); }}><${Icon} name="stop" /></button>`
             : html`<button type="submit" class="strong round send" aria-label=${t("page.send")} title=${t("page.send")} disabled=${sending || (!text.trim() && !pictures.length)}><${Icon} name="send" /></button>`}
@@ -94,8 +95,7 @@ function NewPicture({ answer }) {
     </div>`;
 }
 
-function NearlyFull({ chat }) {
-  const meter = chat?.meter;
+function NearlyFull({ meter }) {
   if (!meter?.nearly_full) return null;
   return html`
     <div class="asking" role="status">

@@ -5,16 +5,22 @@ import { html, useEffect, useState } from "./view.js";
 
 const PAUSE_MS = 350; // after the last change of the draft
 
-export function Meter({ chat, pictures, text }) {
+export function useMeter({ chat, pictures, settings }, text) {
   const [drafted, setDrafted] = useState(null);
   const ids = pictures.filter((one) => one.state === "ready").map((one) => one.picture.id);
   useEffect(() => {
-    setDrafted(null);
-    if (!chat || chat.answering || (!ids.length && !text.trim())) return undefined;
-    const timer = setTimeout(() => api("POST", `chats/${chat.id}/meter`, { text, pictures: ids }).then(setDrafted, () => {}), PAUSE_MS);
+    if (!chat || chat.answering || (!ids.length && !text.trim())) {
+      setDrafted(null);
+      return undefined;
+    }
+    const draft = { text, pictures: ids, new_picture: settings.new_picture };
+    const timer = setTimeout(() => api("POST", `chats/${chat.id}/meter`, draft).then(setDrafted, () => {}), PAUSE_MS);
     return () => clearTimeout(timer);
-  }, [chat?.id, chat?.version, text, ids.join()]);
-  const meter = drafted ?? chat?.meter;
+  }, [chat?.id, chat?.version, text, ids.join(), settings.new_picture]);
+  return drafted ?? chat?.meter;
+}
+
+export function Meter({ meter }) {
   if (!meter) return html`<span class="grow"></span>`;
   const about = meter.estimated ? "page.meter_about" : "page.meter";
   const line = meter.window ? t(about, { used: count(meter.used), window: count(meter.window) }) : t("page.meter_unknown", { used: count(meter.used) });
