@@ -25,7 +25,7 @@ def chat(question: str = "What?", text: str = "Red.") -> Chat:
 
 
 def test_markdown() -> None:
-    assert as_markdown(chat(), "en").splitlines()[:16] == [
+    assert as_markdown(chat(), "en", alone=False).splitlines()[:16] == [
         "# What?",
         "",
         "*2026-09-21T14:13:20+00:00*",
@@ -47,6 +47,13 @@ def test_markdown() -> None:
     assert "*not answered*" in as_markdown(chat(), "en")
 
 
+def test_each_file_alone_holds_its_pictures() -> None:
+    text = as_markdown(chat(), "en")
+    assert f"![blue.png][{BLUE.digest[:16]}]" in text
+    assert text.splitlines()[-2:] == [f"[{one.digest[:16]}]: {one.data_url}" for one in (RED, BLUE)]
+    assert json.dumps(as_document(chat())).count(RED.data_url) == 2
+
+
 def test_a_question_can_not_end_its_fence() -> None:
     lines = as_markdown(chat("a ``` b\n````\n# c"), "en").splitlines()
     assert "`````text" in lines
@@ -63,17 +70,17 @@ def test_the_archive_holds_everything() -> None:
         document = json.loads(files.read("chat.json"))
         assert files.read(picture_file(RED)) == b"red"
     assert names == ["chat.md", "chat.json", picture_file(RED), picture_file(BLUE)]
-    assert document == as_document(chat())
+    assert document == as_document(chat(), alone=False)
     assert (document["schema_version"], document["kind"], document["title"]) == (1, "chat", "What?")
     turn = document["turns"][0]
     assert (turn["answer"], turn["model"], turn["usage"]["prompt_tokens"]) == ("Red.", "m", 40)
-    assert turn["pictures"][0]["file"] in names
+    assert turn["pictures"][0]["url"] in names
 
 
 def test_a_lost_picture_is_said() -> None:
     lost = replace(RED, data=b"")
     document = as_document(Chat("0" * 24, conversation=Conversation().ask("?", (lost,), KEEP).answered(answer("!"))))
-    assert '"file": null' in json.dumps(document)
+    assert '"url": null' in json.dumps(document)
 
 
 @pytest.mark.parametrize(

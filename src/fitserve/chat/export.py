@@ -1,4 +1,7 @@
-"""A chat as files that outlive fitserve: Markdown to read, JSON to compute with, and its pictures beside them."""
+"""A chat as files that outlive fitserve: Markdown to read and JSON to compute with.
+
+Alone, each holds its pictures itself; in the archive they lie beside both.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,25 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 _FENCE = re.compile(r"`{3,}")
 
 
-def as_markdown(chat: Chat, language: str | None = None) -> str:
-    """Question and answer in turn, with links to `pictures/…`; what was thought is quoted."""
+def as_markdown(chat: Chat, language: str | None = None, alone: bool = True) -> str:
+    """Question and answer in turn; what was thought is quoted. `alone`: with the pictures at its end."""
     lines = [f"# {_one_line(chat.name) or tr('chat.export_untitled', language)}", "", f"*{_time(chat.created)}*", ""]
     for number, turn in enumerate(chat.conversation.turns, 1):
         lines += [f"## {number}. {tr('chat.export_question', language)}", ""]
-        lines += [f"![{_one_line(one.name, '[]')}]({picture_file(one)})" for one in turn.pictures]
+        lines += [f"![{_one_line(one.name, '[]')}]{_place(one, alone)}" for one in turn.pictures]
         lines += [*_fenced(strip_control(turn.question)), ""]
         model = f" ({_one_line(turn.figures.model)})" if turn.figures.model else ""
         lines += [f"### {tr('chat.export_answer', language)}{model}", ""]
         if turn.thinking:
             lines += [*(f"> {line}" for line in strip_control(turn.thinking).splitlines()), ""]
         lines += [strip_control(turn.answer) or f"*{tr('chat.export_unanswered', language)}*", ""]
+    if alone:
+        lines += [f"[{one.digest[:16]}]: {one.data_url}" for one in _pictures(chat)]
     return "\n".join(lines)
 
 
-def as_document(chat: Chat) -> dict[str, object]:
-    """The same as one JSON document; null is what nobody counted, pictures are named by their files."""
+def as_document(chat: Chat, alone: bool = True) -> dict[str, object]:
+    """The same as one JSON document; null is what nobody counted. `alone`: pictures are data URLs, else files."""
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "chat",
@@ -45,7 +50,7 @@ def as_document(chat: Chat) -> dict[str, object]:
         "updated": _time(chat.updated),
         "system": chat.conversation.system,
         "sent_from_turn": chat.conversation.since,
-        "turns": [_turn(turn) for turn in chat.conversation.turns],
+        "turns": [_turn(turn, alone) for turn in chat.conversation.turns],
     }
 
 
@@ -53,13 +58,10 @@ def as_zip(chat: Chat, language: str | None = None) -> bytes:
     """`chat.md`, `chat.json` and `pictures/`."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as files:
-        files.writestr("chat.md", as_markdown(chat, language))
-        files.writestr("chat.json", json.dumps(as_document(chat), ensure_ascii=False, indent=2))
-        for name, picture in {
-            picture_file(one): one for turn in chat.conversation.turns for one in turn.pictures
-        }.items():
-            if picture.data:
-                files.writestr(name, picture.data, zipfile.ZIP_STORED)
+        files.writestr("chat.md", as_markdown(chat, language, alone=False))
+        files.writestr("chat.json", json.dumps(as_document(chat, alone=False), ensure_ascii=False, indent=2))
+        for picture in _pictures(chat):
+            files.writestr(picture_file(picture), picture.data, zipfile.ZIP_STORED)
     return buffer.getvalue()
 
 
@@ -74,19 +76,30 @@ def picture_file(picture: Picture) -> str:
     return f"pictures/{picture.digest[:16]}.{'jpg' if picture.media_type == 'image/jpeg' else 'png'}"
 
 
-def _turn(turn: Turn) -> dict[str, object]:
+def _pictures(chat: Chat) -> list[Picture]:
+    """Each once, in order; those whose file is gone are left out."""
+    found = {one.digest: one for turn in chat.conversation.turns for one in turn.pictures if one.data}
+    return list(found.values())
+
+
+def _place(picture: Picture, alone: bool) -> str:
+    return f"[{picture.digest[:16]}]" if alone else f"({picture_file(picture)})"
+
+
+def _turn(turn: Turn, alone: bool) -> dict[str, object]:
     return {
         "question": turn.question,
-        "pictures": [_picture(picture) for picture in turn.pictures],
+        "pictures": [_picture(picture, alone) for picture in turn.pictures],
         "answer": turn.answer,
         "thinking": turn.thinking,
         **asdict(turn.figures),
     }
 
 
-def _picture(picture: Picture) -> dict[str, object]:
+def _picture(picture: Picture, alone: bool) -> dict[str, object]:
+    where = picture.data_url if alone else picture_file(picture)
     return {
-        "file": picture_file(picture) if picture.data else None,
+        "url": where if picture.data else None,
         "name": picture.name,
         "width": picture.width,
         "height": picture.height,
