@@ -24,7 +24,7 @@ from fitserve.text import choose_language
 from fitserve.tui.watch import page
 from fitserve.units import GIB, MIB
 from observe.made_run import made_run, stopped
-from observe.test_windows import V0_8
+from observe.test_windows import PAGES, V0_8
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
@@ -83,6 +83,22 @@ def test_a_recording_tells_all(tmp_path: Path, capsys: pytest.CaptureFixture[str
         "1.5 cores busy",
         "between cards even",
         "a guess between the edges",
+    ):
+        assert part in text, text
+
+
+def test_a_real_run_on_a_processor(capsys: pytest.CaptureFixture[str]) -> None:
+    assert watch("--replay", str(PAGES / "watch-demo-cpu.jsonl")) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "GPUs: unknown",
+        "demo answering",
+        "18 finished in 11 s",
+        "p50 ≈545 ms (500 ms–750 ms)",
+        "of 1008",
+        "p99 ≈41 ms (25 ms–50 ms)",
+        "growth unknown: 11 s of samples",
+        "KV cache 1.00 (measured 1.00)",
     ):
         assert part in text, text
 

@@ -33,6 +33,11 @@ def test_a_deployment_from_answering_to_dead(deploy, runner, capsys) -> None:
     assert {process["pid"] for process in row["host"]["processes"]} == {member.pid for member in live.members}
     assert all(process["rss_bytes"] > 0 for process in row["host"]["processes"])
     assert row["figures"][0]["signs"]["engine_cores"] is not None
+    os.kill(live.engine.pid, signal.SIGSTOP)  # it holds its port and says nothing; its runner needs a while to see that
+    code, row = looked(capsys)
+    assert code == 1
+    assert row["services"][0]["state"] in ("unreachable", "hung")
+    os.kill(live.engine.pid, signal.SIGCONT)
     os.kill(one.process.pid, signal.SIGTERM)
     one.wait()
     code, row = looked(capsys)

@@ -70,13 +70,17 @@ def deployed(view: View, *, with_metrics: bool = True) -> Service:
     from fitserve.observe.recorder import deployment_service
     from fitserve.run.live import State
 
-    live = view.live
+    live, state = view.live, view.state.value
     pids = [member.pid for member in live.members] if live and view.runs else []
-    asked = with_metrics and view.state is State.ANSWERING
-    metrics = read_metrics(request(view.deployment, "/metrics", _TIMEOUT_S).text) if asked else None
     detail = reason_text(live) if live and live.reason else ""
+    metrics = None
+    if with_metrics and view.state is State.ANSWERING:
+        page = request(view.deployment, "/metrics", _TIMEOUT_S)
+        metrics = read_metrics(page.text)
+        if page.status == 0:  # its runner will find out
+            state, detail = "unreachable", page.text
     measured = live.measured if live else {}
-    return deployment_service(view.deployment, view.state.value, pids, metrics, detail=detail, measured=measured)
+    return deployment_service(view.deployment, state, pids, metrics, detail=detail, measured=measured)
 
 
 class Address:
