@@ -146,6 +146,7 @@ def test_a_clock_set_back_begins_a_new_history() -> None:
     history = History(made_run(100))
     history.add(made_run(10)[0])
     assert len(history.moments) == 1
+    assert signs([*made_run(100), *made_run(50)], "lead").samples == 5
 
 
 def test_the_document_has_the_figures() -> None:

@@ -63,6 +63,18 @@ def test_a_leak_is_measured(per_hour: float) -> None:
     assert found.margin < per_hour / 4
 
 
+@pytest.mark.parametrize("memory", [0.0, 0.9])
+def test_the_interval_holds_the_true_slope_as_often_as_it_says(memory: float) -> None:
+    true = 300 * MIB
+
+    def found(seed: int) -> bool:
+        walk = wander(seed, memory, 9 * MIB)
+        one = trend(series(lambda second: walk(second) + leak(true)(second)))
+        return one.low is not None and one.high is not None and one.low <= true <= one.high
+
+    assert 90 <= sum(found(seed) for seed in range(100)) <= 99
+
+
 def test_a_slow_leak_shows_in_a_long_time() -> None:
     quick, slow = (trend(series(leak(1 * MIB), hours, 60)) for hours in (1, 24))
     assert quick.direction is Direction.LEVEL

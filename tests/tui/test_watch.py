@@ -20,6 +20,9 @@ from fitserve.facts.gpu import GpuProcess
 from fitserve.observe.gpu_samples import CardSample
 from fitserve.observe.moments import Moment, SampleLog, read_moments
 from fitserve.observe.overview import History
+from fitserve.observe.recorder import samples_file
+from fitserve.run.deployment import Deployment
+from fitserve.run.registry import save
 from fitserve.text import choose_language
 from fitserve.tui.watch import page
 from fitserve.units import GIB, MIB
@@ -233,3 +236,13 @@ def test_nobody_at_the_address(capsys: pytest.CaptureFixture[str]) -> None:
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert row["services"][0]["state"] == "unreachable"
     assert row["services"][0]["detail"]
+
+
+def test_what_the_runner_recorded_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    save(Deployment("lead", "/m", "lead", "127.0.0.1", 1, ("python",), {}, "vllm 0.33.0"))
+    recorded(samples_file("lead"), made_run(1200))
+    for args in (["lead"], []):
+        assert watch(*args, "--once", "--json", "--interval", "0") == 1
+        (row,) = map(json.loads, capsys.readouterr().out.splitlines())
+        assert row["services"][0]["state"] == "stopped"
+        assert row["machine"]["samples"] == 122

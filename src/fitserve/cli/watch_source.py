@@ -42,11 +42,13 @@ class Deployments:
         self._name, self._sampler = name, sampler or NvmlSampler()
 
     def history(self) -> Sequence[Moment]:
-        """What its runner recorded."""
+        """What its runner recorded, where one deployment is meant."""
         from fitserve.observe.recorder import samples_file
+        from fitserve.run.registry import names
 
+        meant = [self._name] if self._name else names()
         try:
-            return list(read_moments(samples_file(self._name))) if self._name else ()
+            return list(read_moments(samples_file(meant[0]))) if len(meant) == 1 else ()
         except OSError:
             return ()
 

@@ -93,10 +93,12 @@ def since_start(moments: Sequence[Moment], name: str) -> Sequence[Moment]:
     """From the last start on: while an engine loads, memory grows because it must.
 
     A start is where counters fall, where the first are told, or where some are told after it was away. A moment that
-    did not look at the service says nothing of it.
+    did not look at the service says nothing of it. A clock that was set back begins anew too.
     """
     first, last, away = 0, None, False
     for number, moment in enumerate(moments):
+        if number and moment.at <= moments[number - 1].at:
+            first = number
         service = service_of(moment, name)
         if service is None:
             continue
