@@ -16,7 +16,7 @@ from fitserve.observe.overview import Overview
 from fitserve.observe.signs import HARMFUL, CardSigns
 from fitserve.text import tr
 from fitserve.tui.watch_service import balance_line, service_block
-from fitserve.tui.words import Facts, degrees, gib, grid, growth, reason, unknown
+from fitserve.tui.words import Facts, degrees, gib, growth, line, reason, unknown
 from fitserve.units import format_bytes, format_gib
 
 _WIDE = 105  # columns that a row of figures a card needs
@@ -58,12 +58,11 @@ def _cards(overview: Overview, width: int) -> Iterator[RenderableType]:
     elif width >= _WIDE:
         yield _table(overview, cards)
         for card in cards:
-            yield _title(card, named=False)
-            yield grid(_remarks(overview, card))
+            yield Text.assemble(_title(card, named=False), "  ", line(_remarks(overview, card)))
     else:
         for card in cards:
             yield _title(card)
-            yield grid([*_facts(overview, card), *_remarks(overview, card)])
+            yield line([*_facts(overview, card), *_remarks(overview, card)])
     if not overview.services:
         yield from balance_line(overview.machine.balance)
 

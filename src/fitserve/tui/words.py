@@ -25,6 +25,11 @@ def grid(facts: Facts) -> Table:
     return table
 
 
+def line(facts: Facts) -> Text:
+    """Label and value, one after the other."""
+    return Text(" · ").join(Text.assemble((label + " ", "dim"), value) for label, value in facts)
+
+
 def unknown() -> Text:
     """For what nobody tells."""
     return Text(tr("watch.unknown"), style="dim")
