@@ -58,6 +58,19 @@ def test_the_log_is_the_engines_own(fitserve: Fitserve, demo: dict[str, Any]) ->
     assert "Maximum concurrency for" in said
 
 
+def test_it_is_verified_line_by_line(fitserve: Fitserve, demo: dict[str, Any]) -> None:
+    told = fitserve.json("verify", "demo")
+    assert {line["name"]: line["detail"] for line in told["checks"] if line["state"] != "ok"} == {}
+    assert [line["name"] for line in told["checks"]][-1] == "demo_set"
+    assert told["url"] == demo["url"]
+
+
+def test_the_checklist_knows_that_it_runs(fitserve: Fitserve, demo: dict[str, Any]) -> None:
+    lines = {line["name"]: line for line in fitserve.json("check", "demo", "--quick")["checks"]}
+    assert lines["port_api"]["detail"].startswith(f"{urlsplit(demo['url']).port} is this deployment's own")
+    assert {line["state"] for line in lines.values()} <= {"ok", "unknown"}
+
+
 def test_a_second_up_joins(fitserve: Fitserve, demo: dict[str, Any]) -> None:
     again = fitserve.json("up", "demo", timeout_s=20)
     assert again["already_running"] is True

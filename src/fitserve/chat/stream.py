@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Iterator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
@@ -52,9 +52,13 @@ async def events(
     messages: list[dict[str, object]],
     max_tokens: int | None = None,
     transport: AsyncBaseTransport | None = None,
+    more: Mapping[str, object] | None = None,
 ) -> AsyncGenerator[Event, None]:
-    """Text, thinking, usage and the finish, as they come. Raises NoAnswer or NoAnswerInTime."""
-    request = body(endpoint.model, messages, max_tokens)
+    """Text, thinking, usage and the finish, as they come; `more` is added to the request.
+
+    Raises NoAnswer or NoAnswerInTime.
+    """
+    request = body(endpoint.model, messages, max_tokens) | dict(more or {})
     finished = False
     async with endpoint.client(transport) as client:
         sending = client.build_request("POST", "/v1/chat/completions", json=request)

@@ -12,7 +12,13 @@ from fitserve.cli.check_screen import FAIL_ON
 from fitserve.cli.up import command as up
 
 SCHEMA_VERSION = 1
-_OF_THE_START = ("insecure", "retry", "timeout", "wait", "yes")  # taken as `up` takes them, from a file too; they change nothing
+_OF_THE_START = (
+    "insecure",
+    "retry",
+    "timeout",
+    "wait",
+    "yes",
+)  # taken as `up` takes them, from a file too; they change nothing
 
 
 @click.command(

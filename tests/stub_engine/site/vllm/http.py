@@ -15,16 +15,21 @@ import time
 from pathlib import Path
 from typing import BinaryIO
 
+from vllm.mind import Mind, tokens
 from vllm.said import raw
 from vllm.script import Script
 
 METRICS = """# HELP vllm:cache_config_info Information of the LLMEngine CacheConfig
 # TYPE vllm:cache_config_info gauge
-vllm:cache_config_info{block_size="128",engine="0",kv_cache_size_tokens="883011",num_gpu_blocks="6899"} 1.0
-vllm:num_requests_running{engine="0",model_name="stub"} 0.0
+vllm:cache_config_info{block_size="128",engine="0",kv_cache_size_tokens="883011",num_gpu_blocks="%d"} 1.0
+vllm:num_requests_running{engine="0",model_name="stub"} %d.0
+vllm:prompt_tokens_total{engine="0",model_name="stub"} %d.0
+vllm:generation_tokens_total{engine="0",model_name="stub"} %d.0
 """
+_written = [0, 0]  # tokens read, tokens written
 JSON, TEXT, EVENTS = "application/json", "text/plain", "text/event-stream"
 _count = itertools.count(1)
+_mind = Mind()
 
 
 class Connection:
@@ -32,6 +37,7 @@ class Connection:
 
     def __init__(self, stream: BinaryIO, served: argparse.Namespace, script: Script) -> None:
         self._stream, self._served, self._script = stream, served, script
+        self._prompt_tokens = 10
 
     def handle(self) -> None:
         """Read a request and answer it."""
@@ -51,13 +57,26 @@ class Connection:
         pages = {
             "/health": (b"", TEXT),
             "/version": (b'{"version":"0.32.0"}', JSON),
-            "/metrics": (METRICS.encode(), TEXT),
-            "/v1/models": (json.dumps({"object": "list", "data": [{"id": name, "object": "model"}]}).encode(), JSON),
+            "/metrics": ((METRICS % (self._script.blocks, _mind.running, *_written)).encode(), TEXT),
+            "/v1/models": (json.dumps({"object": "list", "data": [self._card(name)]}).encode(), JSON),
         }
         body, kind = pages.get(path, (b"", ""))
         return self._reply(200 if kind else 404, body, kind or TEXT)
 
+    def _card(self, name: str) -> dict[str, object]:
+        card: dict[str, object] = {"id": name, "object": "model"}
+        return card | ({"max_model_len": self._served.max_model_len} if self._script.looks else {})
+
     def _post(self, body: dict[str, object]) -> int:
+        if not self._script.looks:
+            return self._answered(body)
+        if refusal := _mind.refusal(body, self._served.max_model_len, self._script):
+            return self._error(400, refusal)
+        self._prompt_tokens = tokens(body)
+        with _mind.slot(self._script):
+            return self._answered(body)
+
+    def _answered(self, body: dict[str, object]) -> int:
         if self._script.die_at_request:
             os._exit(1)
         if next(_count) <= self._script.fail_requests:
@@ -66,17 +85,21 @@ class Connection:
             return self._error(400, "stub is not a multimodal model")
         time.sleep(self._script.answer_s)
         text = self._text(body)
+        _written[:] = _written[0] + 10, _written[1] + len(text.split())
         if self._script.die_after_s:
             threading.Timer(self._script.die_after_s, os._exit, (1,)).start()
         return self._stream_out(text) if body.get("stream") else self._whole(text)
 
     def _whole(self, text: str) -> int:
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": self._script.finish}
-        usage = {"prompt_tokens": 10, "completion_tokens": len(text.split()), "total_tokens": 10 + len(text.split())}
+        prompt, written = self._prompt_tokens, len(text.split())
+        usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
         table = {"id": "chatcmpl-1", "object": "chat.completion", "choices": [choice], "usage": usage}
         return self._reply(200, json.dumps(table).encode(), JSON)
 
     def _text(self, body: dict[str, object]) -> str:
+        if self._script.looks:
+            return _mind.answer(body, self._script)
         if not self._script.answers:
             return self._script.answer
         import hashlib

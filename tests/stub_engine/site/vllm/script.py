@@ -17,6 +17,7 @@ class Script:
     die_with: str = "ValueError: the stub was told to die"
     die_once: str = ""  # a file: present, it does not die; it is made at the death
     kv_tokens: int = 0  # the KV cache holds so many: a longer --max-model-len ends the start in vLLM's words
+    weight_bytes: int = 0  # that it takes while it loads
     hang_at: str = ""  # sleeps there for ever
     refuse: str = ""  # argparse refuses with this sentence
     die_after_s: float = 0.0  # the server dies that long after its first answer
@@ -30,6 +31,12 @@ class Script:
     fail_requests: int = 0  # the first of them get an error 500
     die_at_request: bool = False  # loads, is healthy, dies at the first question
     no_pictures: bool = False
+    looks: bool = False  # it sees, counts tokens and slots: see mind.py, which the following are for
+    old_picture: bool = False  # answers every picture as the one before it
+    keeps_slot: bool = False  # works on when its client has hung up
+    leak_bytes: int = 0  # that each answer keeps
+    pictures: int = 0  # that a request may have; 0: any number
+    blocks: int = 6899  # of the KV cache, as its metrics have them
     noise: int = 0  # bytes of log written before it serves
 
 
