@@ -19,6 +19,7 @@ class SampleNvmlTwin(NvmlTwin):
 
     temperature: int = 71
     reasons: int = 0x4
+    slows_down_at: int = 95
 
     def nvmlDeviceGetUtilizationRates(self, handle: int) -> Rates:  # noqa: N802
         self._answers("rates")
@@ -30,7 +31,7 @@ class SampleNvmlTwin(NvmlTwin):
 
     def nvmlDeviceGetTemperatureThreshold(self, handle: int, threshold: int) -> int:  # noqa: N802
         self._answers("threshold")
-        return 95
+        return self.slows_down_at
 
     def nvmlDeviceGetPowerUsage(self, handle: int) -> int:  # noqa: N802
         self._answers("power")

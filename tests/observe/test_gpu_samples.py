@@ -85,6 +85,12 @@ def test_a_card_that_tells_nothing_is_still_a_card() -> None:
     assert {getattr(cards[0], f.name) for f in fields(CardSample) if f.name not in ALWAYS} == {None}
 
 
+def test_a_limit_of_zero_is_none() -> None:
+    cards = sampler(SampleNvmlTwin(slows_down_at=0)).sample().cards
+    assert cards is not None
+    assert cards[0].slows_down_at_c is None
+
+
 def test_the_older_memory_question_counts_the_reserve_among_the_used() -> None:
     cards = sampler(SampleNvmlTwin(silent={"memory_v2"})).sample().cards
     assert cards is not None

@@ -144,8 +144,9 @@ class NvmlSampler:
             index,
             name=self._asked(lambda: nvml.nvmlDeviceGetName(handle)) or "",
             uuid=self._asked(lambda: nvml.nvmlDeviceGetUUID(handle)) or "",
-            slows_down_at_c=self._asked(lambda: nvml.nvmlDeviceGetTemperatureThreshold(handle, _SLOWS_DOWN_AT)),
-            sm_clock_max_mhz=self._asked(lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, _SM)),
+            # some drivers answer 0 for a limit that they do not know
+            slows_down_at_c=self._asked(lambda: nvml.nvmlDeviceGetTemperatureThreshold(handle, _SLOWS_DOWN_AT)) or None,
+            sm_clock_max_mhz=self._asked(lambda: nvml.nvmlDeviceGetMaxClockInfo(handle, _SM)) or None,
         )
 
     def _card(self, handle: Handle, still: CardSample) -> CardSample:
