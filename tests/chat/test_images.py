@@ -166,6 +166,19 @@ def test_other_heics() -> None:
     assert [notice.key for notice in heic("burst.heic").notices] == ["chat.first_frame", "chat.shrunk"]
 
 
+def test_a_heic_that_crashes_its_decoder_is_only_damaged() -> None:
+    """Found by fuzzing: libheif 1.23.0 ends with a segmentation fault on it."""
+    with pytest.raises(PictureRefused) as caught:
+        heic("crash.heic")
+    assert caught.value.code == "picture_broken"
+
+
+def test_a_heic_is_refused_by_its_size_alone() -> None:
+    path = Path(__file__).parent.parent / "data" / "pictures" / "turned.heic"
+    with pytest.raises(PictureRefused, match="300x400"):
+        read_picture(path, Limits(intake=Intake(max_pixels=100_000)))
+
+
 def test_a_photo_with_its_depths_is_no_animation() -> None:
     data = encoded(Image.new("RGB", (30, 30), RED), "MPO", save_all=True, append_images=[Image.new("RGB", (9, 9))])
     assert prepare_picture(data, "a.jpg").notices == ()
@@ -196,7 +209,7 @@ def test_a_large_lossless_picture_goes_as_jpeg() -> None:
         (b"", "picture_empty"),
         (b"%PDF-1.7\n%renamed to .png", "picture_is_pdf"),
         (b"PK\x03\x04word/document.xml", "picture_is_archive"),
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "picture_not_a_picture"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "picture_broken"),
         (b"\0\0\0\x18ftypmp42\0\0\0\0", "picture_is_video"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "picture_is_svg"),
         (b"just some text", "picture_not_a_picture"),

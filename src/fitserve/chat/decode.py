@@ -12,6 +12,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fitserve.chat.heif import is_heif, read_heif
 from fitserve.chat.said import PictureRefused, said
 from fitserve.chat.sniff import foreign_format
 from fitserve.units import MIB, format_bytes
@@ -19,7 +20,7 @@ from fitserve.units import MIB, format_bytes
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM", "HEIF")  # as far as this Pillow has them
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")  # as far as this Pillow has them
 _WHITE = (255, 255, 255)
 _ORIENTATION = 0x0112
 _STRIP_ROWS = 256
@@ -60,19 +61,35 @@ def opened(data: bytes, name: str, intake: Intake) -> Opened:
         raise refused("empty", name)
     if len(data) > intake.max_bytes:
         raise too_large(name, len(data), intake.max_bytes)
+    if is_heif(data):
+        return _from_heif(data, name, intake)
     image = _header(data, name)
+    _check_size(image.size, name, intake, intake.max_pixels // _COPIES.get(image.format or "", 1))
     width, height = image.size
-    most = intake.max_pixels // _COPIES.get(image.format or "", 1)
-    if width * height > most:
-        raise refused("too_many_pixels", name, size=f"{width}x{height}", limit=most // 10**6)
-    if max(width, height) > intake.max_ratio * max(1, min(width, height)):
-        raise refused("strip", name, size=f"{width}x{height}")
     lossy = image.format in ("JPEG", "MPO")
     if lossy and data.count(_SCAN) > _MOST_SCANS:
         raise refused("bomb", name, evidence=f"{data.count(_SCAN)} scans")
     turned = _orientation(image, name) in (5, 6, 7, 8)
     animated = image.format != "MPO" and bool(getattr(image, "is_animated", False))  # MPO: a photo and its depths
     return Opened(name, image, (height, width) if turned else (width, height), animated, lossy)
+
+
+def _check_size(size: tuple[int, int], name: str, intake: Intake, most: int) -> None:
+    width, height = size
+    if width * height > most:
+        raise refused("too_many_pixels", name, size=f"{width}x{height}", limit=most // 10**6)
+    if max(width, height) > intake.max_ratio * max(1, min(width, height)):
+        raise refused("strip", name, size=f"{width}x{height}")
+
+
+def _from_heif(data: bytes, name: str, intake: Intake) -> Opened:
+    with _one_at_a_time:
+        found = read_heif(data, intake.max_pixels)
+    if found:
+        _check_size(found.size, name, intake, intake.max_pixels)
+    if found is None or found.image is None:
+        raise refused("broken", name)
+    return Opened(name, found.image, found.size, found.several, lossy=True)
 
 
 def decoded(source: Opened, size: tuple[int, int]) -> Image:
@@ -96,15 +113,12 @@ def decoded(source: Opened, size: tuple[int, int]) -> Image:
 
 
 def _header(data: bytes, name: str) -> Image:
-    import pi_heif
     import PIL.Image
 
     foreign = foreign_format(data)
     if foreign:
         raise refused(foreign, name)
     PIL.Image.init()
-    if "HEIF" not in PIL.Image.OPEN:
-        pi_heif.register_heif_opener()
     warnings.filterwarnings("ignore", category=PIL.Image.DecompressionBombWarning)  # the limits are stricter, and tell
     formats = [name for name in FORMATS if name in PIL.Image.OPEN]
     try:
