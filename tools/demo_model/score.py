@@ -32,7 +32,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--at-once", type=int, default=4)
     parser.add_argument("--keep", metavar="ENGINE", help="write the score into the model card, with the engine's name")
     parser.add_argument("--wrong", type=Path, help="file for the wrong answers")
-    return parser.parse_args()
+    chosen = parser.parse_args()
+    if chosen.bare and chosen.keep:
+        parser.error("the card keeps the score on the world's own grounds: --keep without --bare")
+    return chosen
 
 
 def request(paper: Sample, name: str) -> bytes:
