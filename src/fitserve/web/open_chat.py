@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from fitserve.chat.conversation import OnNewPicture, Turn
 from fitserve.chat.desk import Asked, Desk, Done, Failed, Growing, Step
 from fitserve.chat.images import Picture
 from fitserve.chat.records import Chat, Titled
-from fitserve.chat.said import Problem, Said, said
+from fitserve.chat.said import ChatMissing, Problem, Said, said
 from fitserve.web.refused import Conflict, Invalid
 
 if TYPE_CHECKING:
@@ -117,8 +117,9 @@ class OpenChat:
                     asked.set()
         finally:
             self.answer, self._following, self.holder = None, None, ""
-            self.chat = self.desk.shelf.load(self.chat.id)
-            await self.weigh()
+            with suppress(ChatMissing):  # deleted meanwhile, by another server
+                self.chat = self.desk.shelf.load(self.chat.id)
+                await self.weigh()
             self._bump()
             asked.set()
 
