@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitserve.facts.gpu import GpuProcess
@@ -53,6 +53,7 @@ moments = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(moments)
 def test_a_line_gives_the_moment_back(moment: Moment) -> None:
     assert list(parse_moments([json.dumps(to_row(moment), allow_nan=False).encode()])) == [moment]

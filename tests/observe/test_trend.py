@@ -7,7 +7,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitserve.observe.trend import Direction, Trend, trend
@@ -113,6 +113,7 @@ def test_filling_caches_settle() -> None:
     assert settled.per_hour == 0
 
 
+@settings(max_examples=40)
 @given(st.floats(0, HOUR), st.integers(1, 4 * GIB))
 def test_one_jump_is_no_leak(at: float, size: int) -> None:
     assert trend(series(lambda second: size if second > at else 0, every=30)).direction is not Direction.GROWING
@@ -132,6 +133,7 @@ def test_what_can_hide_a_large_leak_is_unknown_not_level() -> None:
     assert found.direction is Direction.UNKNOWN
 
 
+@settings(max_examples=40)
 @given(st.floats(-1e6, 1e6), st.integers(0, 2**40))
 def test_moving_the_clock_or_the_level_changes_nothing(shift: float, level: int) -> None:
     points = series(lambda second: 10 * MIB * (second % 70) + leak(500 * MIB)(second), every=30)
