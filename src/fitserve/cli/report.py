@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fitserve.errors import NotFound, OperationFailed
+from fitserve.errors import NotFound, OperationFailed, ToolMissing
 from fitserve.text import current_language, tr
 
 SCHEMA_VERSION = 1
@@ -23,7 +23,7 @@ _MARKDOWN = (".md", ".markdown")
     default=Path("fitserve-report.html"),
     help="report.html or report.md (default fitserve-report.html)",
 )
-@click.option("--charts", type=click.Path(path_type=Path), metavar="FOLDER", help="each chart as an SVG file, too")
+@click.option("--charts", type=click.Path(path_type=Path), metavar="FOLDER", help="each chart as SVG and PNG, too")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 def command(files: tuple[Path, ...], output: Path, charts: Path | None, as_json: bool) -> None:
     from fitserve.report.build import build
@@ -33,7 +33,7 @@ def command(files: tuple[Path, ...], output: Path, charts: Path | None, as_json:
     measured = [read_measured(path) for path in files or (_latest(),)]
     mine = current_language()
     reports = [build(measured, language) for language in (mine, *(one for one in LANGUAGES if one != mine))]
-    drawn = _write_charts(reports[0].charts, charts) if charts else ()
+    drawn = _write_charts(reports, charts) if charts else []
     _write(output, _text(reports, output, charts))
     if as_json:
         table = {
@@ -71,16 +71,31 @@ def _latest() -> Path:
     return found[0]
 
 
-def _write_charts(charts: tuple, folder: Path) -> tuple[Path, ...]:  # type: ignore[type-arg]  # Chart, imported late
-    paths = tuple(folder / f"{chart.name}.svg" for chart in charts)
-    for chart, path in zip(charts, paths, strict=True):
-        _write(path, chart.svg)
-    return paths
+def _write_charts(reports: list, folder: Path) -> list[Path]:  # type: ignore[type-arg]  # Report, imported late
+    drawn = [_write(folder / f"{chart.name}.svg", chart.svg) for chart in reports[0].charts]
+    return drawn + _write_pngs(reports, folder)
 
 
-def _write(path: Path, text: str) -> None:
+def _write_pngs(reports: list, folder: Path) -> list[Path]:  # type: ignore[type-arg]  # as above
+    """In the first report's language where a font here can write it; none, and a word why, where none can be drawn."""
+    from fitserve.report.png import FONTS, language_for, png
+
+    try:
+        language = language_for(reports[0].language)
+        charts = next(report.charts for report in reports if report.language == language)
+        drawn = [_write(folder / f"{chart.name}.png", png(chart.svg)) for chart in charts]
+    except ToolMissing as missing:
+        click.echo(f"{missing.message}\n  {tr('failure.next')} {missing.hint}", err=True)
+        return []
+    if language != reports[0].language:
+        click.echo(f"{tr('report.png_in_english')}\n  {tr('failure.next')} {FONTS}", err=True)
+    return drawn
+
+
+def _write(path: Path, content: str | bytes) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise OperationFailed(tr("report.unwritable", path=path), evidence=error.strerror or str(error)) from error
+    return path
