@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from fitserve.clock import SystemClock
+from fitserve.clock import Clock, SystemClock
 from fitserve.observe.probe import ImageProber, Question, square_question
 from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.edges import Edges
@@ -27,7 +27,7 @@ def command(name: str) -> None:
     sys.exit(own(name))
 
 
-def own(name: str) -> int:
+def own(name: str, clock: Clock | None = None) -> int:
     """Run the deployment under its lock; the exit code is for supervisor."""
     os.umask(0o077)
     die_with_parent(signal.SIGTERM)  # a supervisor that dies takes its engines with it, in good order
@@ -40,7 +40,7 @@ def own(name: str) -> int:
         return _refuse(Exit.UNUSABLE, f"no deployment {name!r}")
     try:
         with held(deployment_dir(name) / "lock"):
-            code, orphaned = _run(deployment)
+            code, orphaned = _run(deployment, clock or SystemClock())
     except Locked:
         return _refuse(Exit.LOCKED, f"{name} has a runner already")
     if orphaned and code is Exit.RESTART:
@@ -50,12 +50,14 @@ def own(name: str) -> int:
     return code
 
 
-def _run(deployment: Deployment) -> tuple[Exit, bool]:
+def _run(deployment: Deployment, clock: Clock) -> tuple[Exit, bool]:
     """The exit code, and whether the supervisor died meanwhile: then nobody would act on it."""
     from fitserve.run.runner import Runner
 
     process = look_up(os.getpid())
-    runner = Runner(deployment, _edges(deployment), read_live(deployment.name), process.identity if process else None)
+    runner = Runner(
+        deployment, _edges(deployment, clock), read_live(deployment.name), process.identity if process else None
+    )
     parent = os.getppid()
 
     def stop(_number: int, _frame: object) -> None:
@@ -67,14 +69,13 @@ def _run(deployment: Deployment) -> tuple[Exit, bool]:
     return code, os.getppid() != parent
 
 
-def _edges(deployment: Deployment) -> Edges:
+def _edges(deployment: Deployment, clock: Clock) -> Edges:
     from fitserve.observe.gpu_memory import NvmlMemory
     from fitserve.observe.meter import EngineMeter
     from fitserve.observe.past_starts import RecordedStarts
     from fitserve.observe.reader import LogReader
     from fitserve.observe.record import new_record
 
-    clock = SystemClock()
     prober = ImageProber(_demo_question if deployment.demo else square_question)
     journal = new_record(deployment.name, clock)
     past, doctor = RecordedStarts(), DeploymentDoctor()

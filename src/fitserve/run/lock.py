@@ -43,8 +43,8 @@ def _open(path: Path) -> int:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a read-only disk can still be locked
+    except OSError:  # a read-only disk can still be locked: the file, or the folder where there is none yet
+        return os.open(path if path.exists() else path.parent, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _acquire(descriptor: int, wait_s: float, clock: Clock) -> None:

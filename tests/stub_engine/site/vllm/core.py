@@ -1,32 +1,53 @@
-"""The stub's engine core and worker: `python -m vllm.core core|worker ARGS`, bound to the parent by a pipe on stdin."""
+"""The stub's engine core and worker: forked, for an interpreter's start costs more than all else that they do. Each is
+bound to its parent by a pipe that ends with it."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
+import threading
 import time
+from collections.abc import Callable
 
 from vllm.said import info, raw
-from vllm.script import Script, dies, read_script
+from vllm.script import Script, dies
 
 READY = b"ready\n"
 
 
-def start(kind: str, settings: dict[str, object]) -> subprocess.Popen[bytes]:
-    """A child of this kind; it ends when our end of its stdin closes."""
-    argv = [sys.executable, "-m", "vllm.core", kind, json.dumps(settings)]
-    return subprocess.Popen(argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE if kind == "core" else None, bufsize=0)
+class Child:
+    """A process that runs `work(life, news)`: `life` ends with its parent, who reads what is written to `news`."""
+
+    def __init__(self, work: Callable[[int, int], None]) -> None:
+        life, self._hold = os.pipe()
+        self.news, news = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._hold)
+            os.close(self.news)
+            work(life, news)
+            os._exit(0)
+        os.close(life)
+        os.close(news)
+
+    def wait(self) -> None:
+        """Until it has ended."""
+        os.waitpid(self.pid, 0)
 
 
-def core(script: Script, settings: dict[str, object]) -> None:
+def until_the_end(life: int) -> None:
+    """Until the parent is gone."""
+    while os.read(life, 4096):
+        pass
+
+
+def core(script: Script, settings: dict[str, object], life: int, news: int) -> None:
     """The stages of a CPU start, then wait for the end."""
     model = settings["model"]
     info("EngineCore", "core.py:133", f"Initializing a V1 LLM engine (v0.32.0) with config: model='{model}', stub")
-    worker = start("worker", settings)
+    worker = Child(lambda ours, theirs: work(script, ours, (life, news, theirs)))
     stage(script, "load")
+    bytes(script.weight_bytes)  # under a memory limit: a MemoryError
     info("Worker", "cpu_model_runner.py:68", f"Starting to load model {model}...")
     info("Worker", "default_loader.py:501", "Loading weights took 0.05 seconds")
     stage(script, "profile")
@@ -39,9 +60,10 @@ def core(script: Script, settings: dict[str, object]) -> None:
     info("EngineCore", "kv_cache_utils.py:2327", f"{tokens}{883011 / int(str(settings['length'])):.2f}x")
     stage(script, "warmup")
     info("EngineCore", "core.py:402", "init engine (profile, create kv cache, warmup model) took 0.10 s")
-    os.write(2, READY)
-    sys.stdin.buffer.read()
-    worker.terminate()
+    threading.Thread(target=end_with, args=(worker,), daemon=True).start()
+    os.write(news, READY)
+    until_the_end(life)
+    os.kill(worker.pid, signal.SIGTERM)
 
 
 def stage(script: Script, name: str) -> None:
@@ -51,6 +73,13 @@ def stage(script: Script, name: str) -> None:
         fails(script.die_with, name)
     while script.hang_at == name:
         time.sleep(60)
+
+
+def end_with(worker: Child) -> None:
+    """The core does not outlive its worker."""
+    worker.wait()
+    info("EngineCore", "multiproc_executor.py:1", "Worker proc died unexpectedly, shutting down executor.", "ERROR")
+    os._exit(1)
 
 
 def fails(error: str, where: str = "start") -> None:
@@ -72,20 +101,12 @@ def too_short(tokens: int, length: int) -> str:
     )
 
 
-def worker(script: Script) -> None:
-    """Waits. An orphan in the making hears neither TERM nor its parent's death."""
+def work(script: Script, life: int, others: tuple[int, ...]) -> None:
+    """The worker waits. An orphan in the making hears neither TERM nor its parent's death."""
+    for descriptor in others:  # the core's: held open here, they would hide the core's death from the server
+        os.close(descriptor)
     if script.orphan:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
             time.sleep(60)
-    sys.stdin.buffer.read()
-
-
-if __name__ == "__main__":
-    told = read_script()
-    if told.stubborn:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    if sys.argv[1] == "core":
-        core(told, json.loads(sys.argv[2]))
-    else:
-        worker(told)
+    until_the_end(life)
