@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from tests.browser.stub import Seen, stub_endpoint
-from tests.chat.given import BLUE, RED
 
 from fitserve.chat.conversation import OnNewPicture
 from fitserve.chat.desk import Asked, Desk, Done, Failed, Growing, Step
@@ -75,10 +74,7 @@ def test_a_question_and_its_steps(desk: Desk) -> None:
 
 def test_a_new_picture_sets_the_old_turns_aside_and_compare_brings_them_back(desk: Desk) -> None:
     chat = desk.shelf.create()
-    assert not desk.asks_about_picture(chat.id, (RED,))
     run(lambda: desk.ask(chat.id, "What?", (picture("red"),)))
-    assert desk.asks_about_picture(chat.id, (BLUE,))
-    assert not desk.asks_about_picture(chat.id, ())
     steps = run(lambda: desk.ask(chat.id, "And now?", (picture("blue"),)))
     assert isinstance(steps[0], Asked)
     assert [notice.key for notice in steps[0].notices] == ["chat.set_aside"]

@@ -96,11 +96,6 @@ class Conversation:
         """The turns that go with the next question: in the context, and answered."""
         return tuple(turn for turn in self.turns[self.since :] if turn.counts)
 
-    @property
-    def has_picture(self) -> bool:
-        """Whether any turn in the context carries one."""
-        return any(turn.pictures for turn in self.sent)
-
     def ask(self, text: str, pictures: tuple[Picture, ...], policy: OnNewPicture) -> Question:
         """The next question. A picture after turns starts over, unless the policy keeps them."""
         before = self._without_silent_end()

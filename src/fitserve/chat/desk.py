@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ from fitserve.chat.stream import answers
 
 if TYPE_CHECKING:
     from httpx2 import AsyncBaseTransport
+
+_LOOK_S = 1.0  # for an endpoint's window: a reader who opens a chat does not wait for an engine that hangs
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,15 @@ class Desk:
         self._transport = transport
 
     async def room(self) -> Room:
-        """How much fits; the window is asked of the endpoint where no plan told it. Raises NoAnswer."""
+        """How much fits. Where no plan told the window, the endpoint is asked; what it does not tell is unknown."""
         if self._planned.window is not None:
             return self._planned
         if self._window is None:
-            models = await served_models(self.endpoint, self._transport)
-            served = next((model for model in models if model.name == self.endpoint.model), models[0])
-            self._window = served.max_model_len
+            with suppress(Problem, TimeoutError):
+                async with asyncio.timeout(_LOOK_S):
+                    models = await served_models(self.endpoint, self._transport)
+                served = next((model for model in models if model.name == self.endpoint.model), models[0])
+                self._window = served.max_model_len
         return replace(self._planned, window=self._window)
 
     async def meter(
@@ -99,17 +103,9 @@ class Desk:
         pictures: tuple[Picture, ...] = (),
         policy: OnNewPicture = OnNewPicture.START_OVER,
     ) -> Meter:
-        """What would fill the window with this draft. An endpoint that is away leaves the window unknown."""
-        try:
-            room = await self.room()
-        except Problem:
-            room = self._planned
+        """What would fill the window with this draft."""
         question = self.shelf.load(chat_id).conversation.ask(text, pictures, policy)
-        return meter(question.before, room, text, pictures)
-
-    def asks_about_picture(self, chat_id: str, pictures: tuple[Picture, ...]) -> bool:
-        """Whether a new picture comes after turns: then the reader says once whether it is a new topic."""
-        return bool(pictures) and bool(self.shelf.load(chat_id).conversation.sent)
+        return meter(question.before, await self.room(), text, pictures)
 
     def ask(
         self, chat_id: str, text: str, pictures: tuple[Picture, ...], policy: OnNewPicture = OnNewPicture.START_OVER
