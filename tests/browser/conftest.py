@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, ViewportSize, sync_playwright
+from tests.browser.look import DESK, PHONE, Look, both_looks
 from tests.browser.page import ChatPage, served_page, start_browser, until
 from tests.browser.stub import COLOURS, Seen, stub_endpoint
+
+__all__ = ["DESK", "PHONE", "Look", "MakePicture", "Open", "both_looks"]
 
 Open = Callable[..., ChatPage]
 MakePicture = Callable[..., Path]
@@ -54,28 +56,6 @@ def seen(endpoint: tuple[str, Seen]) -> Seen:
     fresh.requests.clear()
     fresh.given_up = fresh.pieces_sent = 0
     return fresh
-
-
-@dataclass(frozen=True)
-class Look:
-    """How a reader has set up their browser."""
-
-    locale: str = "en-GB"
-    theme: str = "light"
-    width: int = 1100
-    height: int = 800
-
-    @property
-    def language(self) -> str:
-        return self.locale[:2]
-
-    def __str__(self) -> str:
-        return f"{self.language}-{self.theme}-{self.width}"
-
-
-DESK = Look()
-PHONE = Look("zh-CN", "dark", 390, 844)
-both_looks = pytest.mark.parametrize("look", [DESK, PHONE], ids=str)
 
 
 @pytest.fixture(scope="module")

@@ -61,6 +61,7 @@ class ChatPage:
         self.url = url
         self.outside: list[str] = []
         self.failures: list[str] = []
+        self._before = ""  # the chat and its version when the last question was sent
         page.on("requestfinished", self._watch)
         page.on("requestfailed", lambda request: None if request.failure == "csp" else self._watch(request))
         page.on("pageerror", lambda error: self.failures.append(str(error)))
@@ -98,25 +99,25 @@ class ChatPage:
 
     def ask(self, text: str, *files: Path) -> str:
         """Question and whole answer."""
-        before = self.asked
         if files:
             self.attach(*files)
         self.send(text)
-        return self.answer(before)
+        return self.answer()
 
     def send(self, text: str) -> None:
         """Type and press Enter; nothing is waited for."""
+        self._before = self.page.locator(".messages").get_attribute("data-state") or ""
         self.box.fill(text)
         self.box.press("Enter")
 
-    def answer(self, before: int = 0) -> str:
-        """The last answer (or the failure in its place), once it is whole and belongs to a question after `before`."""
+    def answer(self, _before: int = 0) -> str:
+        """The last answer (or the failure in its place), once the last question that was sent has a whole one."""
         self.page.wait_for_function(
             """before => {
-                const list = document.querySelector('.messages');
-                return list.dataset.answering === 'false' && Number(list.dataset.turns) > before;
+                const {answering, turns, state} = document.querySelector('.messages').dataset;
+                return answering === 'false' && turns !== '0' && state !== before;
             }""",
-            arg=before,
+            arg=self._before,
         )
         return self.last_reply
 
@@ -131,6 +132,10 @@ class ChatPage:
     def asked(self) -> int:
         """How many questions this chat shows."""
         return int(self.page.locator(".messages").get_attribute("data-turns") or 0)
+
+    def shows(self, text: str) -> None:
+        """Wait until it stands in the conversation."""
+        self.page.locator(".messages").get_by_text(text).first.wait_for()
 
     def stop(self) -> None:
         """The stop button."""

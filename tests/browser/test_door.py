@@ -54,10 +54,9 @@ def test_a_page_that_is_there_before_its_model(browser: Browser, page_env: dict[
         port = server.getsockname()[1]
     with served_page("--backend-url", f"http://127.0.0.1:{port}", env=page_env) as url:
         page = ChatPage(browser.new_context(locale="zh-CN").new_page(), url).open()
-        assert "还没有模型应答" in page.page.locator("#top").inner_text()
-        assert "没有响应" in page.page.locator("#top").inner_text()
+        assert "还没有模型应答" in page.page.locator(".top").inner_text()
         with stub_endpoint(model="late", port=port):
-            page.page.locator("#top h1", has_text="late").wait_for()
+            page.page.locator(".top h1", has_text="late").wait_for()
             assert page.ask("hello") == "I see no picture (turn 1)."
         page.page.context.close()
 
@@ -76,7 +75,7 @@ def test_the_page_that_the_process_manager_starts(
         url = process.stdout.readline().strip()
         assert url == f"http://127.0.0.1:{port}"
         page = ChatPage(browser.new_context(locale="en-GB").new_page(), url).open()
-        assert "stub-name" in page.page.locator("#top h1").inner_text()
+        page.page.locator(".top h1", has_text="stub-name").wait_for()
         assert page.ask("hello") == "I see no picture (turn 1)."
         page.page.context.close()
     finally:

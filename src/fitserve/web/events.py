@@ -33,7 +33,7 @@ def events(readers: Readers) -> Callable[[WebSocket], Awaitable[None]]:
         await socket.accept()
         language = "zh" if socket.query_params.get("language") == "zh" else "en"
         tab = Tab(socket.query_params.get("tab", "")[:64], reader.id, language)
-        readers.tabs.add(tab)
+        readers.tab_opened(tab)
         sending = asyncio.create_task(tab.send_news(socket.send_json, chat_document))
         try:
             while True:

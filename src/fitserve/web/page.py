@@ -55,7 +55,5 @@ def _styles() -> list[Path]:
 @cache
 def _boot(language: str, is_demo: bool) -> str:
     texts = {f"{area}.{name}": sentence for area in _AREAS for name, sentence in sentences(language, area).items()}
-    if is_demo:
-        texts |= {"page.toy": tr("chat.toy", language)}
     told = json.dumps({"language": language, "demo": is_demo, "texts": texts}, ensure_ascii=False)
     return told.replace("<", "\\u003c")  # no sentence can end the element

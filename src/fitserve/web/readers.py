@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+import time
+from collections import OrderedDict, deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from fitserve.chat.endpoint import Endpoint
     from fitserve.chat.room import Room
 
-GRACE_S = 0.6  # a reload is back by then; a closed tab has to free its slot within a second
+GRACE_S = 0.5  # for a socket that was torn; a closed tab has to free its slot within a second
+_ARRIVAL_S = 5.0  # a page that was sent to a reader has opened its socket by then, or never will
+_LOOK_S = 0.1
 _MOST_OPEN = 100  # chats of one reader in memory
 _MOST_PREPARED = 64  # pictures of one reader that are not sent yet
 
@@ -135,6 +138,7 @@ class Readers:
         self._room = room
         self._known: dict[str, ReaderDesk] = {}
         self._waiting: set[asyncio.Task[None]] = set()
+        self._arriving: dict[str, deque[float]] = {}  # when the page was sent to a reader whose socket is still to come
 
     def __getitem__(self, reader: str) -> ReaderDesk:
         """By the id in their cookie."""
@@ -142,8 +146,18 @@ class Readers:
             self._known[reader] = ReaderDesk(self._folder / reader, self.endpoint, self._room, self.tabs, reader)
         return self._known[reader]
 
+    def page_sent(self, reader: str) -> None:
+        """A browser is loading the page: a reload asks for it before the old socket is closed."""
+        self._arriving.setdefault(reader, deque(maxlen=16)).append(time.monotonic())
+
+    def tab_opened(self, tab: Tab) -> None:
+        """The socket of a page that was sent."""
+        self.tabs.add(tab)
+        if self._arriving.get(tab.reader):
+            self._arriving[tab.reader].popleft()
+
     def tab_closed(self, tab: Tab) -> None:
-        """After a moment, in which a reload comes back, stop the answers that nobody waits for."""
+        """After a moment, stop the answers that nobody waits for."""
         self.tabs.remove(tab)
         task = asyncio.create_task(self._free(tab.reader))
         self._waiting.add(task)
@@ -157,6 +171,14 @@ class Readers:
 
     async def _free(self, reader: str) -> None:
         await asyncio.sleep(GRACE_S)
+        while self._is_arriving(reader):
+            await asyncio.sleep(_LOOK_S)
         for chat in self[reader].answering:
             if not self.tabs.hold(chat):
                 await chat.stop()
+
+    def _is_arriving(self, reader: str) -> bool:
+        sent = self._arriving.get(reader)
+        while sent and time.monotonic() - sent[0] > _ARRIVAL_S:
+            sent.popleft()
+        return bool(sent)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from fitserve.chat.endpoint import Endpoint
+    from fitserve.web.readers import Readers
 
 _PORTS_TRIED = 50
 _SOCKET_LIMIT = 64 * 1024  # bytes; a tab only says which chat it shows
@@ -122,7 +123,7 @@ def build(backend: Backend, place: Place) -> App:
 
     routes = [
         Route("/", _home(place.language)),
-        *(Route(f"/{language}/", _page(language, backend.is_demo)) for language in LANGUAGES),
+        *(Route(f"/{language}/", _page(language, backend.is_demo, readers)) for language in LANGUAGES),
         Route("/static/{path:path}", Assets(STATIC).__call__),
         WebSocketRoute("/api/events", events(readers)),
         *Commands(readers).routes(),
@@ -154,14 +155,15 @@ def _home(fixed: str) -> Callable[[Request], Awaitable[Response]]:
     return home
 
 
-def _page(language: str, is_demo: bool) -> Callable[[Request], Awaitable[Response]]:
+def _page(language: str, is_demo: bool, readers: Readers) -> Callable[[Request], Awaitable[Response]]:
     """The document; a new reader gets a cookie."""
 
     async def page(request: Request) -> Response:
         from starlette.responses import HTMLResponse
 
         reader = reader_of_request(request)
-        headers = {"cache-control": "no-cache"} | ({"set-cookie": reader.cookie} if reader.is_new else {})
+        readers.page_sent(reader.id)
+        headers = {"cache-control": "no-store"} | ({"set-cookie": reader.cookie} if reader.is_new else {})
         return HTMLResponse(page_html(language, is_demo), headers=headers)
 
     return page

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fitserve.chat.endpoint import Endpoint
+from fitserve.chat.models import served_models
+from fitserve.chat.said import Problem
 from fitserve.clock import Clock, SystemClock
 from fitserve.observe.gpu_samples import NvmlSampler, Sample, Sampler
 from fitserve.observe.metrics import Metrics, read_metrics
@@ -41,6 +44,7 @@ class Watch:
         self._sampler, self._clock, self._transport = sampler or NvmlSampler(), clock or SystemClock(), transport
         self._looking = asyncio.Lock()
         self._last: Seen | None = None
+        self._served = ""
         self._looked_at = 0.0  # monotonic
 
     async def seen(self) -> Seen:
@@ -58,7 +62,7 @@ class Watch:
         return Seen(
             at=self._clock.now(),
             url=self.endpoint.base_url,
-            model=view.deployment.served_model_name if view else self.endpoint.model,
+            model=view.deployment.served_model_name if view else await self._model(answers),
             answers=answers,
             view=view,
             sample=sample,
@@ -67,6 +71,15 @@ class Watch:
             before=self._last.metrics if self._last else None,
             apart_s=apart_s,
         )
+
+    async def _model(self, answers: bool) -> str:
+        """What a bare address serves, asked once while it answers; empty where nobody told."""
+        if not answers:
+            self._served = ""
+        elif not (self.endpoint.model or self._served):
+            with contextlib.suppress(Problem):
+                self._served = (await served_models(self.endpoint, self._transport))[0].name
+        return self.endpoint.model or self._served
 
     def _local(self) -> tuple[View | None, Sample | None, int | None]:
         """What this machine itself shows of a deployment: its state, the cards, the processes' memory."""

@@ -6,6 +6,9 @@ import { store } from "./store.js";
 import { t } from "./texts.js";
 import { emptyTray, ready, sendable } from "./tray_store.js";
 
+const LIST_PAUSE_MS = 150; // several changes come together
+let listTimer = 0;
+
 export function begin() {
   onPlace((place) => {
     store.set({ place });
@@ -13,7 +16,7 @@ export function begin() {
   });
   listen({
     open: readList,
-    chats: readList,
+    chats: () => (clearTimeout(listTimer), (listTimer = setTimeout(readList, LIST_PAUSE_MS))),
     chat: ({ chat }) => chat.id === store.state.place.id && take(chat),
     answer: grow,
     status: ({ status }) => store.set({ status }),

@@ -1,5 +1,6 @@
 // The chats that were, and what a reader has chosen.
-import { choose, newChat, remove, removeAll, rename } from "./chats.js";
+import { choose, guarded, newChat, remove, removeAll, rename } from "./chats.js";
+import { copy } from "./clipboard.js";
 import { Icon, IconButton } from "./icons.js";
 import { address } from "./places.js";
 import { narrow, store } from "./store.js";
@@ -37,12 +38,19 @@ function Entry({ chat, current, close }) {
           <a class="item" href=${`/api/chats/${chat.id}/export?as=markdown&language=${language}`} download>${t("page.export_markdown")}</a>
           <a class="item" href=${`/api/chats/${chat.id}/export?as=json`} download>${t("page.export_json")}</a>
           <a class="item" href=${`/api/chats/${chat.id}/export?as=zip&language=${language}`} download>${t("page.export_zip")}</a>
+          <button type="button" class="item" onClick=${() => copyChat(chat.id)}>${t("page.copy_chat")}</button>
           <button type="button" class="item" onClick=${() => setNaming(true)}>${t("page.rename")}</button>
           <${Sure} class="item danger" label=${t("page.delete")} sure=${t("page.delete_sure")} act=${() => remove(chat.id)} />
         </div>
       </details>
     </li>`;
 }
+
+const copyChat = guarded(async (id) => {
+  const response = await fetch(`/api/chats/${id}/export?as=markdown&language=${language}`);
+  await copy(await response.text());
+  store.set({ announced: t("page.copied") });
+});
 
 function Name({ chat, done }) {
   const save = (event) => {

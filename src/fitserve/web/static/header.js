@@ -1,7 +1,7 @@
 // The line at the top: the chats' drawer, who answers, owner's tab, theme, language, help.
 import { openHelp } from "./help.js";
 import { IconButton } from "./icons.js";
-import { address, go } from "./places.js";
+import { address } from "./places.js";
 import { store } from "./store.js";
 import { isDemo, otherLanguage, t } from "./texts.js";
 import { html, useState } from "./view.js";
@@ -22,7 +22,7 @@ export function Header({ state }) {
       <a class="quiet language" hreflang=${otherLanguage} lang=${otherLanguage} href=${`/${otherLanguage}/${location.hash}`}>${t("page.other_language")}</a>
       <${IconButton} icon="help" label=${t("page.keys")} class="quiet wide-only" onClick=${openHelp} />
     </header>
-    ${isDemo && html`<p class="toy">${t("page.toy")}</p>`}
+    ${(isDemo || model === "demo") && html`<p class="toy">${t("page.toy")}</p>`}
     ${!state.connected && html`<p class="lost" role="alert">${t("page.lost")}</p>`}`;
 }
 
@@ -37,5 +37,3 @@ function Theme() {
   };
   return html`<${IconButton} icon=${other} label=${t(`page.theme_${other}`)} onClick=${change} />`;
 }
-
-export const toChat = () => go({ name: "chat", id: store.state.chat?.id ?? "" });

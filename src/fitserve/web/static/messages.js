@@ -32,9 +32,9 @@ export function Messages({ state }) {
   const toEnd = () => { follows.current = true; list.current.scrollTop = list.current.scrollHeight; };
 
   return html`
-    <div class="messages" ref=${list} onScroll=${scrolled} tabindex="0" role="region" aria-label=${t("page.conversation")} data-answering=${String(!!chat?.answering)} data-turns=${turns.length}>
+    <div class="messages" ref=${list} onScroll=${scrolled} tabindex="0" role="region" aria-label=${t("page.conversation")} data-answering=${String(!!chat?.answering)} data-turns=${turns.length} data-state=${chat ? `${chat.id}:${chat.version}` : ""}>
       <div class="sheet">
-        ${!turns.length && (place.id && !chat ? null : html`<${Invitation} />`)}
+        ${!turns.length && (place.id && !chat ? null : html`<${Invitation} demo=${isDemo || state.status?.model === "demo"} />`)}
         ${turns.map((turn, at) => html`<${Fixed} key=${at} turn=${turn} at=${at} chat=${at === turns.length - 1 || at === chat.since ? chat : chat.id} since=${chat.since} editing=${editing?.turn === at} last=${at === turns.length - 1} />`)}
         ${chat && chat.since > 0 && chat.since === turns.length && html`<${Beginning} chat=${chat} />`}
       </div>
@@ -56,7 +56,7 @@ function Beginning({ chat }) {
     </div>`;
 }
 
-function Invitation() {
+function Invitation({ demo }) {
   const sample = async () => {
     const picture = await (await fetch("/static/sample.png")).blob();
     add([new File([picture], "sample.png", { type: "image/png" })]);
@@ -66,7 +66,7 @@ function Invitation() {
     <div class="invitation">
       <h2>${t("page.invitation")}</h2>
       <p>${t("page.invitation_how")}</p>
-      ${isDemo && html`<p>${t("page.demo_asks")}</p>`}
+      ${demo && html`<p>${t("page.demo_asks")}</p>`}
       <button type="button" class="plain" onClick=${sample}>${t("page.try_sample")}</button>
     </div>`;
 }
