@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -93,14 +94,15 @@ def test_a_job_ends_once_and_tells_why() -> None:
     async def jobs() -> list[object]:
         running, release = Jobs(), asyncio.Event()
 
-        def work() -> dict[str, object]:
+        def work(tell: Callable[[dict[str, object]], None]) -> dict[str, object]:
+            tell({"name": "one"})
             asyncio.run_coroutine_threadsafe(release.wait(), loop).result(10)
             raise ZeroDivisionError
 
         loop = asyncio.get_running_loop()
         running.begin("shop", "restart", work, "en")
         with pytest.raises(Conflict):
-            running.begin("shop", "apply", dict, "en")
+            running.begin("shop", "apply", work, "en")
         release.set()
         while (running.of("shop") or {})["runs"]:
             await asyncio.sleep(0.01)
@@ -108,4 +110,5 @@ def test_a_job_ends_once_and_tells_why() -> None:
 
     ended, other = asyncio.run(jobs())
     assert other is None
+    assert ended["told"] == [{"name": "one"}]  # type: ignore[index]  # a table
     assert ended["error"]["evidence"] == "ZeroDivisionError: "  # type: ignore[index]

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from fitserve.chat.models import with_model
 from fitserve.chat.said import said
+from fitserve.cli.check_screen import titled
 from fitserve.cli.doctor_apply import Prepared, apply, prepare
 from fitserve.cli.doctor_words import change_text
+from fitserve.cli.shown import plain
+from fitserve.cli.verify import document
+from fitserve.cli.verify_subject import of_deployment
 from fitserve.diagnose.finding import Fix
 from fitserve.plan.ledger import OUTSIDE_BUDGET
 from fitserve.run.control import Control
 from fitserve.run.view import View
 from fitserve.text import current_language
+from fitserve.verify.step import Timed
+from fitserve.verify.verification import verification
 from fitserve.web.refused import Conflict
 from fitserve.web.status_diagnosis import Diagnoses
 
@@ -26,6 +35,28 @@ def restart(view: View) -> Document:
         control.stop(name, with_page=False)
         control.start(view.deployment)
     return {"name": name}
+
+
+def verify(view: View, tell: Callable[[Document], None]) -> Document:
+    """`fitserve verify NAME`, line by line. Raises OperationFailed where it does not answer."""
+    return asyncio.run(_verified(view.deployment.name, tell))
+
+
+async def _verified(name: str, tell: Callable[[Document], None]) -> Document:
+    subject = of_deployment(name)
+    subject = replace(subject, endpoint=await with_model(subject.endpoint))
+    found: list[Timed] = []
+    async for line in verification(subject):
+        found.append(line)
+        check = line.check
+        row = {
+            "name": check.name,
+            "text": titled("verify", check.name),
+            "state": check.state,
+            "seconds": round(line.seconds, 3),
+        }
+        tell(row | {"detail": plain(check.detail), "evidence": plain(check.evidence)[:600]})
+    return document(subject, found)
 
 
 def chosen_fix(diagnoses: Diagnoses, view: View, number: int, change: str) -> Fix:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fitserve.chat.said import said
 from fitserve.errors import FitserveError
 from fitserve.web.refused import Conflict, told
 
 Document = dict[str, object]
-Work = Callable[[], Document]
+Tell = Callable[[Document], None]
+Work = Callable[[Tell], Document]  # told on the way, then the end
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Job:
     """`result` is the work's own document; `error` why it came to nothing. Both are None while it runs."""
 
     kind: str  # restart, apply, verify
+    told: list[Document] = field(default_factory=list)  # so far
     result: Document | None = None
     error: Document | None = None
 
@@ -29,7 +31,13 @@ class Job:
 
     def document(self) -> Document:
         """For the page."""
-        return {"kind": self.kind, "runs": self.runs, "result": self.result, "error": self.error}
+        return {
+            "kind": self.kind,
+            "runs": self.runs,
+            "told": list(self.told),
+            "result": self.result,
+            "error": self.error,
+        }
 
 
 class Jobs:
@@ -57,7 +65,7 @@ class Jobs:
     async def _run(self, name: str, work: Work, language: str) -> None:
         job = self._jobs[name]
         try:
-            ended = replace(job, result=await asyncio.to_thread(work))
+            ended = replace(job, result=await asyncio.to_thread(work, job.told.append))
         except FitserveError as error:
             ended = replace(job, error=told(error, language))
         except Exception as error:  # noqa: BLE001 - a fault of ours is told in the page, and the job has an end

@@ -15,7 +15,7 @@ from fitserve.text import current_language, in_language
 from fitserve.web import owner, owner_actions, owner_bench
 from fitserve.web.intake import fields_of, language_of, number_in, text_in
 from fitserve.web.owner_access import KeyNeeded, OwnerAccess, TooManyTries
-from fitserve.web.owner_jobs import Jobs
+from fitserve.web.owner_jobs import Jobs, Work
 from fitserve.web.owner_logs import Filter, last_lines, lines_after
 from fitserve.web.refused import status_of, told
 from fitserve.web.status_diagnosis import Diagnoses
@@ -52,6 +52,7 @@ class OwnerDesk:
             Route(f"{one}/preview", self._acting(self.preview), methods=["POST"]),
             Route(f"{one}/apply", self._acting(self.apply), methods=["POST"]),
             Route(f"{one}/restart", self._acting(self.restart), methods=["POST"]),
+            Route(f"{one}/verify", self._acting(self.verify), methods=["POST"]),
         ]
 
     async def all(self, request: Request) -> Response:
@@ -110,14 +111,19 @@ class OwnerDesk:
     async def apply(self, request: Request) -> Response:
         """Begin to apply a fix."""
         view, fix = await self._fix(request)
-        return self._begun(view, "apply", lambda: owner_actions.apply_fix(view, fix))
+        return self._begun(view, "apply", lambda _: owner_actions.apply_fix(view, fix))
 
     async def restart(self, request: Request) -> Response:
         """Begin to start it again."""
         view = await self._view(request)
-        return self._begun(view, "restart", lambda: owner_actions.restart(view))
+        return self._begun(view, "restart", lambda _: owner_actions.restart(view))
 
-    def _begun(self, view: View, kind: str, work: Callable[[], dict[str, object]]) -> Response:
+    async def verify(self, request: Request) -> Response:
+        """Begin to verify it."""
+        view = await self._view(request)
+        return self._begun(view, "verify", lambda tell: owner_actions.verify(view, tell))
+
+    def _begun(self, view: View, kind: str, work: Work) -> Response:
         name = view.deployment.name
         self._jobs.begin(name, kind, work, current_language())
         return JSONResponse({"job": self._jobs.of(name)}, 202)
