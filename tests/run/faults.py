@@ -182,10 +182,10 @@ def full_log(deployment: Deployment) -> list[str]:
     return _unshared(mount, deployment.name)
 
 
-def read_only(deployment: Deployment) -> list[str]:
+def read_only(deployment: Deployment, runner: list[str] | None = None) -> list[str]:
     """The command of a runner that can write nothing of the state folder."""
     state = state_dir()
-    return _unshared(f"mount --bind {state} {state} && mount -o remount,bind,ro {state}", deployment.name)
+    return _unshared(f"mount --bind {state} {state} && mount -o remount,bind,ro {state}", deployment.name, runner)
 
 
 def clock_back(deployment: Deployment) -> list[str]:
@@ -207,9 +207,9 @@ def memory_limit(deployment: Deployment, limit_bytes: int) -> list[str]:
     return [sys.executable, "-m", "fitserve", "_run", deployment.name]
 
 
-def _unshared(command: str, name: str) -> list[str]:
-    """A mount namespace of its own, prepared by a command."""
-    runner = [sys.executable, "-m", "fitserve", "_run", name]
+def _unshared(command: str, name: str, runner: list[str] | None = None) -> list[str]:
+    """A mount namespace of its own, prepared by a command, with the usual runner or another."""
+    runner = runner or [sys.executable, "-m", "fitserve", "_run", name]
     return ["unshare", "-rm", "sh", "-c", f'{command} && exec "$@"', "sh", *runner]
 
 
