@@ -34,7 +34,8 @@ def page_html(language: str, is_demo: bool) -> str:
 <script type="application/json" id="boot">{_boot(language, is_demo)}</script>
 <script type="module" src="/static/main.js"></script>
 </head>
-<body><div id="app"><p class="opening">fitserve</p></div><noscript>{html.escape(tr("page.needs_script", language))}</noscript></body>
+<body><div id="app"><p class="opening">fitserve</p></div>
+<noscript>{html.escape(tr("page.needs_script", language))}</noscript></body>
 </html>
 """
 

@@ -15,7 +15,7 @@ export function begin() {
     if (place.name === "chat" && place.id !== (store.state.chat?.id ?? "")) open(place.id);
   });
   listen({
-    open: readList,
+    open: () => Promise.all([readList(), readStatus()]),
     chats: () => (clearTimeout(listTimer), (listTimer = setTimeout(readList, LIST_PAUSE_MS))),
     chat: ({ chat }) => chat.id === store.state.place.id && take(chat),
     answer: grow,
@@ -40,6 +40,11 @@ export function guarded(action) {
 async function readList() {
   const { chats } = await api("GET", "chats").catch(() => ({ chats: store.state.chats }));
   store.set({ chats });
+}
+
+async function readStatus() {
+  const status = await api("GET", "status").catch(() => null);
+  if (status) store.set({ status });
 }
 
 async function open(id) {

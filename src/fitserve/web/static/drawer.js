@@ -9,6 +9,7 @@ import { html, useState } from "./view.js";
 
 export function Drawer({ state }) {
   const { drawer, chats, place, settings } = state;
+  const asked = chats.filter((chat) => chat.turns);
   const close = () => narrow() && store.set({ drawer: false });
   return html`
     ${drawer && html`<button type="button" class="veil" tabindex="-1" aria-hidden="true" onClick=${close}></button>`}
@@ -17,8 +18,9 @@ export function Drawer({ state }) {
         <button type="button" class="plain new" onClick=${() => { newChat(); close(); document.getElementById("question")?.focus(); }}><${Icon} name="plus" /> ${t("page.new_chat")}</button>
         <${IconButton} icon="close" label=${t("page.close")} class="quiet narrow-only" onClick=${close} />
       </div>
-      <ul class="chats">${chats.filter((chat) => chat.turns).map((chat) => html`<${Entry} key=${chat.id} chat=${chat} current=${place.id === chat.id} close=${close} />`)}</ul>
-      ${!chats.some((chat) => chat.turns) && html`<p class="empty">${t("page.no_chats")}</p>`}
+      ${asked.length
+        ? html`<ul class="chats">${asked.map((chat) => html`<${Entry} key=${chat.id} chat=${chat} current=${place.id === chat.id} close=${close} />`)}</ul>`
+        : html`<p class="empty">${t("page.no_chats")}</p>`}
       <${Settings} settings=${settings} any=${chats.length > 0} />
     </nav>`;
 }

@@ -13,7 +13,7 @@ export function Header({ state }) {
   return html`
     <header class="top">
       <${IconButton} icon="menu" label=${t("page.chats")} class="quiet menu" aria-expanded=${state.drawer} onClick=${() => store.set({ drawer: !state.drawer })} />
-      <h1>fitserve <span class="model">${model || t("page.no_model_yet")}</span></h1>
+      <h1>fitserve <span class="model">${model || (status ? t("page.no_model_yet") : "")}</span></h1>
       <nav class="tabs" aria-label=${t("page.places")}>
         <a href=${address({ name: "chat", id: chat?.id ?? "" })} aria-current=${owner ? null : "page"}>${t("page.chat")}</a>
         <a href="#/owner" aria-current=${owner ? "page" : null}>${t("page.owner")}</a>

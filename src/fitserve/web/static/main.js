@@ -55,4 +55,6 @@ function toQuestion(event) {
 restore();
 begin();
 listenToKeys();
-render(html`<${Page} />`, document.getElementById("app"));
+const root = document.getElementById("app");
+root.replaceChildren(); // what stood there until the scripts came
+render(html`<${Page} />`, root);
