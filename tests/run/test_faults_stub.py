@@ -15,7 +15,7 @@ from fitserve.run.control import Control
 from fitserve.run.deployment import Deployment
 from fitserve.run.live import read_live
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 
 ROUNDS = 20
 SUPERVISOR, CORE_STOPPED = "SIGKILL to supervisor", "SIGSTOP to the engine core"  # the stub's core has nothing to do

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fitserve.run.view import View
 
 _PORTS_LOST = 4  # after so many, something else is wrong
+_FAILED_STARTS = ("engine_died", "no_answer", "wrong_answer")
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,12 @@ class Start:
             lost = len(self._lost)
             try:
                 return self._run()
-            except OperationFailed:
+            except OperationFailed as error:
                 if len(self._lost) > lost:  # to a stranger, while the engine was loading
                     if len(self._lost) == _PORTS_LOST or self.wishes.port is not None:
                         raise
                     self.shown.note(tr("run.port_lost"))
-                elif not (self.retry and self._change()):
+                elif not (self.retry and error.code in _FAILED_STARTS and self._change()):
                     raise
 
     def _run(self) -> Result:
@@ -104,8 +105,9 @@ class Start:
         """After a failed start: take the least change that cures it and fits, and say so. False where there is none."""
         from fitserve.cli import up_retry
 
-        before = self._changed[-1].wishes if self._changed else self.wishes
-        settings = self._plans[-1].settings
+        if not self._plans:  # the start was another command's, who sees to it
+            return False
+        before, settings = (self._changed[-1].wishes if self._changed else self.wishes), self._plans[-1].settings
         gone = [changed.change.way for changed in self._changed]
         for change in up_retry.possible(self.wishes.name, gone, up_retry.asked_execution(self.wishes)):
             wishes = up_retry.with_change(before, settings, change.fix.set)
