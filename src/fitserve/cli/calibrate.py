@@ -11,10 +11,7 @@ from fitserve.errors import NotFound, SettingsError
 from fitserve.text import tr
 
 if TYPE_CHECKING:
-    from fitserve.facts.gpu import Gpu
     from fitserve.plan.calibration import Calibration
-    from fitserve.plan.gpu_rows import RankLedger
-    from fitserve.plan.learn import Row
 
 NAMES = (
     "context", "communicators", "non_torch", "graph_base", "graph_each", "vision", "language", "sampler", "compile",
@@ -81,37 +78,58 @@ def _document(item: Calibration) -> dict[str, object]:
 
 
 def _learn(name: str | None, log: Path | None, text: str | None, gpus: str, version: str | None, as_json: bool) -> int:
+    from fitserve.cli.calibrate_start import kept, ranked, row_lines, row_tables
     from fitserve.cli.plan_machine import cards_of
-    from fitserve.plan.learn import add_start, compare, learned_file, lessons
 
+    if name and not log and _on_cpu(name):
+        return _show_cpu(name, as_json)
     path, argv = _start_of(name, log, text)
     figures, logged = _figures(path)
     cards = cards_of(gpus)
     if cards is None:
-        raise SettingsError(tr("calibrate.cpu"), hint="fitserve calibrate --gpus 1xRTX3090")
-    rank = _rank(argv, cards, version or logged)
-    rows = compare(rank, figures)
-    if not rows:
+        raise SettingsError(tr("calibrate.no_card"), hint="fitserve calibrate --gpus 1xRTX3090")
+    lesson = kept(ranked(argv, cards, version or logged), figures, _source(name, path))
+    if lesson is None:
         raise NotFound(tr("calibrate.nothing", path=path), hint="VLLM_LOGGING_LEVEL=DEBUG")
-    values = lessons(rank, figures)
-    engine = rank.given.engine.version or ""
-    file = learned_file(calibration_dir(), rank.card.name, engine)
-    add_start(file, rank.card.name, engine, f"{name or path.name} {path.stat().st_mtime_ns}", values)
     if as_json:
-        _print({"kind": "calibration", "file": str(file), "learned": values, "rows": [_row(row) for row in rows]})
+        rows = row_tables(lesson.rows)
+        _print({"kind": "calibration", "file": str(lesson.file), "learned": lesson.values, "rows": rows})
         return 0
-    for row in rows:
-        mark = "✓" if row.inside else "✗"
-        span = f"{row.low / 2**30:.2f}–{row.high / 2**30:.2f}"
-        click.echo(f"{mark} {tr(f'plan.row_{row.item}'):<22} {span:>14} {row.measured / 2**30:>8.2f} GiB")
-    click.echo(tr("calibrate.kept", file=file))
+    click.echo("\n".join([tr("calibrate.head"), *row_lines(lesson.rows), tr("calibrate.kept", file=lesson.file)]))
     return 0
 
 
-def _row(row: Row) -> dict[str, object]:
-    from dataclasses import asdict
+def _on_cpu(name: str) -> bool:
+    from fitserve.run.registry import load
 
-    return asdict(row) | {"inside": row.inside}
+    deployment = load(name)
+    return deployment is not None and "cpu" in deployment.engine
+
+
+def _show_cpu(name: str, as_json: bool) -> int:
+    """A CPU engine's plan has no intervals to narrow; predicted beside measured is shown all the same."""
+    from fitserve.cli.up_result import compared, ledger_lines
+    from fitserve.run.live import read_live
+    from fitserve.run.registry import load
+
+    deployment, live = load(name), read_live(name)
+    if deployment is None or live is None or not live.measured:
+        raise NotFound(tr("calibrate.not_measured", name=name), hint=f"fitserve up {name}")
+    rows = compared(deployment, live)
+    if as_json:
+        _print({"kind": "calibration", "file": None, "learned": {}, "rows": [row.table() for row in rows]})
+    else:
+        click.echo("\n".join([*ledger_lines(rows), tr("calibrate.cpu")]))
+    return 0
+
+
+def _source(name: str | None, path: Path) -> str:
+    """A start is counted once, whether `up` learned from it or this command does."""
+    from fitserve.cli.calibrate_start import source_of
+    from fitserve.run.live import read_live
+
+    live = read_live(name) if name else None
+    return source_of(live) if live and live.engine else f"{name or path.name} {path.stat().st_mtime_ns}"
 
 
 def _start_of(name: str | None, log: Path | None, text: str | None) -> tuple[Path, str | tuple[str, ...]]:
@@ -138,20 +156,6 @@ def _figures(path: Path) -> tuple[dict[str, object], str | None]:
     with open_log(path) as stream:
         reading = read_lines(lines_of(stream))
     return dict(reading.start.figures), reading.start.version
-
-
-def _rank(argv: str | tuple[str, ...], cards: tuple[Gpu, ...], version: str | None) -> RankLedger:
-    from fitserve.cli.plan_machine import assumed_engine, model_of
-    from fitserve.facts.read_host import read_host
-    from fitserve.plan.defaults import as_given
-    from fitserve.plan.given import Given
-    from fitserve.plan.gpu import Scale
-    from fitserve.plan.parse import parse, parse_text
-
-    parsed = parse_text(argv) if isinstance(argv, str) else parse(argv)
-    engine = assumed_engine(cards, version)
-    given = Given(parsed.request, model_of(parsed.model), engine, read_host(), cards)
-    return Scale(given).weigh(as_given(given)).rank
 
 
 def _print(document: dict[str, object]) -> None:

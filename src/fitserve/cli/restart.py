@@ -16,7 +16,7 @@ from fitserve.text import tr
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 def command(name: str, timeout: float, as_json: bool) -> None:
     from fitserve.cli.named import one_of
-    from fitserve.cli.up_result import Result, document, lines
+    from fitserve.cli.up_result import Result, document, lines, with_lesson
     from fitserve.cli.up_screen import screen
     from fitserve.cli.up_wait import wait_until_answering
     from fitserve.run.control import Control
@@ -44,5 +44,5 @@ def command(name: str, timeout: float, as_json: bool) -> None:
                 raise Interrupted(tr("run.interrupted_stopped", name=name), hint=f"fitserve up {name}") from None
             raise
     view = look(name)
-    result = Result(deployment, live, False, view.page_url if view else None)
+    result = with_lesson(Result(deployment, live, False, view.page_url if view else None))
     click.echo(json.dumps(document(result), ensure_ascii=False) if as_json else "\n".join(lines(result)))

@@ -60,7 +60,7 @@ def command(
     **_options: Any,  # noqa: ANN401 - the plan's options, of many types, read from the context
 ) -> None:
     from fitserve.cli.up_plan import refuse_open, refuse_unlistenable
-    from fitserve.cli.up_result import tell
+    from fitserve.cli.up_result import tell, with_lesson
     from fitserve.cli.up_screen import screen
     from fitserve.cli.up_start import Start
     from fitserve.run.control import Control
@@ -76,6 +76,7 @@ def command(
         limit_s, refused = timeout if wait else 0.0, _hidden if as_json else _shown
         start = Start(wishes, Control(), shown, limit_s, yes, refused, retry)
         result = start.run()
+    result = with_lesson(result)
     tell(result, as_json, lambda document: click.echo(json.dumps(document, ensure_ascii=False)))
     if result.page_problem:
         ctx.exit(5)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from fitserve.cli.calibrate_start import learn_start, row_lines, row_tables
 from fitserve.run.deployment import Deployment
 from fitserve.run.evidence import clean
 from fitserve.run.live import Live
 from fitserve.text import tr
 from fitserve.units import format_bytes
+
+if TYPE_CHECKING:
+    from fitserve.plan.learn import Row
 
 SCHEMA_VERSION = 1
 _BYTES = ("weights", "kv_pool", "memory")
@@ -29,6 +33,7 @@ class Result:
     page_url: str | None
     page_install: str = ""  # what to type to have a page
     page_problem: str = ""  # why it did not come up
+    learned: tuple[Row, ...] = ()  # rows of a GPU's ledger beside what the engine's log stated
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,15 @@ class Compared:
     item: str
     planned: float | None
     measured: float | None
+
+    @property
+    def error(self) -> float | None:
+        """Planned less measured."""
+        return None if self.planned is None or self.measured is None else self.planned - self.measured
+
+    def table(self) -> dict[str, object]:
+        """For JSON."""
+        return vars(self) | {"error": self.error}
 
 
 def compared(deployment: Deployment, live: Live) -> list[Compared]:
@@ -69,7 +83,8 @@ def document(result: Result) -> dict[str, object]:
         "stages": [{"stage": moment.stage, "at_seconds": moment.at_s} for moment in live.stages],
         "retries": deployment.retry,
         "probe": live.probe or None,
-        "ledger": [vars(row) for row in compared(deployment, live)],
+        "ledger": [row.table() for row in compared(deployment, live)],
+        "learned": row_tables(result.learned),
         "problems": list(live.problems),
     }
 
@@ -89,10 +104,18 @@ def lines(result: Result) -> list[str]:
     if deployment.demo:
         told.append(_fact("", tr("run.demo_note")))
     told += [_fact("", tr("run.problem_note", problem=problem)) for problem in live.problems]
-    told += ["", *_ledger(compared(deployment, live)), ""]
+    told += ["", *ledger_lines(compared(deployment, live)), ""]
+    if result.learned:
+        told += [f"  {line}" for line in (tr("calibrate.head"), *row_lines(result.learned))] + [""]
     told.append(_fact("row_next", f'fitserve chat {deployment.name} --image FILE "…"'))
     told.append(_fact("", f"fitserve status · fitserve logs {deployment.name} -f · fitserve down {deployment.name}"))
     return told
+
+
+def with_lesson(result: Result) -> Result:
+    """The result with what this start taught; one that ran before has taught it already."""
+    lesson = None if result.already else learn_start(result.deployment, result.live)
+    return replace(result, learned=lesson.rows) if lesson else result
 
 
 def tell(result: Result, as_json: bool, tell_document: Callable[[dict[str, object]], None]) -> None:
@@ -124,16 +147,26 @@ def _proof(live: Live) -> str:
     return tr(f"run.proved_{outcome}", answer=answer, seconds=f"{_figure(probe, 'seconds') or 0.0:.1f}")
 
 
-def _ledger(rows: list[Compared]) -> list[str]:
-    table = [(tr("run.ledger_title"), tr("run.ledger_predicted"), tr("run.ledger_measured"))]
-    table += [(tr(f"run.item_{row.item}"), _shown(row, row.planned), _shown(row, row.measured)) for row in rows]
-    first = max(width(name) for name, _, _ in table)
-    second = max(width(planned) for _, planned, _ in table)
-    third = max(width(measured) for _, _, measured in table)
-    return [
-        f"  {padded(name, first)}   {padded(planned, second, right=True)}   {padded(measured, third, right=True)}"
-        for name, planned, measured in table
+def ledger_lines(rows: list[Compared]) -> list[str]:
+    """Planned beside measured, with the difference where there is one."""
+    table = [tuple(tr(f"run.ledger_{column}") for column in ("title", "predicted", "measured", "error"))]
+    table += [
+        (tr(f"run.item_{row.item}"), _shown(row, row.planned), _shown(row, row.measured), _apart(row)) for row in rows
     ]
+    sizes = [max(width(line[column]) for line in table) for column in range(4)]
+    lines = (
+        "   ".join([padded(line[0], sizes[0]), *(padded(line[at], sizes[at], right=True) for at in (1, 2, 3))])
+        for line in table
+    )
+    return [f"  {line}".rstrip() for line in lines]
+
+
+def _apart(row: Compared) -> str:
+    error = row.error
+    if error is None:
+        return ""
+    shown = _shown(row, abs(error))
+    return "=" if shown.strip("0.BMGKi ") == "" else f"{'+' if error > 0 else '-'}{shown}"
 
 
 def _shown(row: Compared, value: float | None) -> str:
