@@ -19,7 +19,8 @@ from fitserve.web.asgi import HTML, TEXT, App, Message, Receive, Scope, Send, re
 
 COOKIE = "fitserve_page_key"
 _FORM_STYLE = (
-    "body{font:16px system-ui;margin:4rem auto;max-width:24rem;padding:0 1rem;color-scheme:light dark}h1{font-size:1.2rem}"
+    "body{font:16px system-ui;margin:4rem auto;max-width:24rem;padding:0 1rem;color-scheme:light dark}"
+    "h1{font-size:1.2rem}"
 )
 _FORM_DIGEST = base64.b64encode(hashlib.sha256(_FORM_STYLE.encode()).digest()).decode()
 _POLICY = (

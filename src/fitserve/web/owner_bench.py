@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fitserve.errors import FitserveError, NotFound
-from fitserve.measure.results import latest_results, results_dir
 from fitserve.observe.record import read_record
-from fitserve.report.build import build
-from fitserve.report.content import Report
-from fitserve.report.read import read_measured
 from fitserve.text import tr
 from fitserve.web.status import moment
+
+if TYPE_CHECKING:
+    from fitserve.report.content import Report
 
 _SHOWN = 10  # files
 _LOOKED_AT = 200
@@ -37,6 +36,8 @@ def kept(name: str) -> list[Kept]:
 
 
 def _of(name: str) -> Iterator[Kept]:
+    from fitserve.measure.results import latest_results
+
     for path in latest_results()[:_LOOKED_AT]:
         try:
             head: Any = next(read_record(path), {})
@@ -66,6 +67,8 @@ def _row(one: Kept, language: str) -> dict[str, object]:
 
 def chart(file: str, name: str, language: str) -> str:
     """One chart as SVG. Raises NotFound; a file is one of those that are kept, never a path."""
+    from fitserve.measure.results import latest_results, results_dir
+
     path = next((path for path in latest_results() if path.name == file), None)
     found = next((one for one in report_on(path, language).charts if one.name == name), None) if path else None
     if found is None:
@@ -80,4 +83,7 @@ def report_on(path: Path, language: str) -> Report:
 
 @lru_cache(maxsize=16)
 def _report(path: Path, _changed: int, language: str) -> Report:
+    from fitserve.report.build import build
+    from fitserve.report.read import read_measured
+
     return replace(build([read_measured(path)], language), raw=())  # the raw data is large, and nobody asks for it here

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fitserve.cli.doctor_service import judged
-from fitserve.cli.doctor_words import change_text, predicted_text, why_text
+from typing import TYPE_CHECKING
+
 from fitserve.cli.shown import plain
-from fitserve.diagnose.engine import Stated
-from fitserve.diagnose.finding import Diagnosis, Finding, Fix
 from fitserve.run.live import Reason, State
 from fitserve.run.view import View
 from fitserve.text import current_language, in_language, tr
+
+if TYPE_CHECKING:
+    from fitserve.diagnose.finding import Diagnosis, Finding, Fix
 
 _LONGEST = 600  # characters of a line
 
@@ -28,6 +29,9 @@ class Diagnoses:
         key = (live.name, language)
         serial, diagnosis = self._known.get(key, (-1, None))
         if diagnosis is None or serial != live.serial:
+            from fitserve.cli.doctor_service import judged  # only now: a page whose engine runs needs no rules
+            from fitserve.diagnose.engine import Stated
+
             with in_language(language):
                 diagnosis = judged(view, Stated())
             self._known[key] = (live.serial, diagnosis)
@@ -56,6 +60,8 @@ def document(diagnosis: Diagnosis) -> dict[str, object]:
 
 
 def _finding(finding: Finding) -> dict[str, object]:
+    from fitserve.cli.doctor_words import why_text
+
     return {
         "cause": finding.cause,
         "severity": finding.severity,
@@ -70,6 +76,8 @@ def _finding(finding: Finding) -> dict[str, object]:
 
 def _fix(number: int, fix: Fix) -> dict[str, object]:
     """`number` counts from 0; `change` is empty where a person has to act."""
+    from fitserve.cli.doctor_words import change_text, predicted_text
+
     return {
         "number": number,
         "change": change_text(fix),
