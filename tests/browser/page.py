@@ -79,7 +79,7 @@ class ChatPage:
     def alive(self) -> ChatPage:
         """Wait until the page can be used."""
         self.box.wait_for()
-        self.page.wait_for_function("document.querySelector('.messages, .owner')")
+        self.page.wait_for_function("() => document.querySelector('.messages, .owner')")
         return self
 
     def attach(self, *files: Path) -> None:

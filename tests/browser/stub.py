@@ -3,7 +3,7 @@
 Words in the last question steer it: `slow` (200 pieces, one each 50 ms), `hold` (no token for a minute), `think`,
 `too long` (vLLM 0.32's refusal), `break` (the connection ends in the middle), `escape` (control sequences),
 `script` (markup that must stay text), `rich` (Markdown with a table, code and mathematics), `differ` (another answer
-each time).
+each time), `stamps` (as `slow`, each piece the millisecond of its sending).
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ class Handler(BaseHTTPRequestHandler):
             self.delta({"reasoning": "the picture."})
         count = 0
         for piece in self.pieces(request, asked):
-            self.wait(0.05 if "slow" in asked else 0.0)
-            self.delta({"content": piece})
+            self.wait(0.05 if "slow" in asked or "stamps" in asked else 0.0)
+            self.delta({"content": f"{time.time() * 1000:.0f} " if "stamps" in asked else piece})
             count += 1
         if "break" in asked:
             self.close_connection = True
@@ -167,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         self.chunk("")
 
     def pieces(self, request: dict[str, Any], asked: str) -> list[str]:
-        if "slow" in asked:
+        if "slow" in asked or "stamps" in asked:
             return [f"word{number} " for number in range(200)]
         if "rich" in asked:
             return [RICH[at : at + 7] for at in range(0, len(RICH), 7)]

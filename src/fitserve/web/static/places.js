@@ -6,11 +6,17 @@ export function here() {
 
 export const address = ({ name, id }) => (name === "owner" ? "#/owner" : id ? `#/chat/${id}` : "#/");
 
+let act = () => {};
+
+// At once: a question that is sent in the next moment must not go to the place before.
 export function go(place) {
-  if (address(here()) !== address(place)) location.hash = address(place);
+  if (address(here()) === address(place)) return;
+  history.pushState(null, "", address(place));
+  act(place);
 }
 
-export function onPlace(act) {
+export function onPlace(toAct) {
+  act = toAct;
   addEventListener("hashchange", () => act(here()));
   act(here());
 }
