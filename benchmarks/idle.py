@@ -16,13 +16,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from tests.run import real  # noqa: E402
+from tests.run.faults import Living, moment  # noqa: E402
+from tests.run.soak import stub  # noqa: E402
+
 from fitserve.run.control import Control  # noqa: E402 - after the path to the tests
 from fitserve.run.deployment import Policy  # noqa: E402
 from fitserve.run.processes import memory_bytes  # noqa: E402
 from fitserve.units import MIB  # noqa: E402
-from tests.run import real  # noqa: E402
-from tests.run.faults import Living, moment  # noqa: E402
-from tests.run.soak import stub  # noqa: E402
 
 SECONDS = 150  # two idle questions
 

@@ -93,7 +93,7 @@ def _answers_again(before: Live) -> None:
         assert live.state != "failed", live
         if live.state == "answering" and live.engine != before.engine and live.runner != before.runner:
             return
-        time.sleep(0.01)
+        time.sleep(0.05)
     raise AssertionError(read_live(before.name))
 
 
@@ -223,7 +223,7 @@ def started(deployment: Deployment, command: list[str]) -> tuple[subprocess.Pope
         live = read_live(deployment.name)
         if live and live.state in ("answering", "failed"):
             return runner, live
-        time.sleep(0.01)
+        time.sleep(0.05)
     raise AssertionError(read_live(deployment.name))
 
 

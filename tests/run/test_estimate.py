@@ -105,3 +105,15 @@ def test_a_record_that_has_its_end_is_left_alone(home: Path) -> None:
     assert rows.count("ended") == 1
     assert latest_record("one") == record.path
     close_record("nobody", clock)
+
+
+def test_the_next_record_sorts_behind_the_last_whatever_the_clock_says(home: Path) -> None:
+    names = []
+    for now in (2e9, 1e9, 1e9):
+        record = new_record("one", ManualClock(now))
+        record.write("ended")
+        record.close()
+        names.append(record.path.name)
+    assert names == sorted(names)
+    assert len(set(names)) == 3
+    assert latest_record("one") == record.path

@@ -62,7 +62,7 @@ class Played:
 
 def looks(played: Played, count: int, each: Callable[[int], None] = lambda _: None) -> list[Health]:
     """So many looks at an engine that has answered, ten seconds apart."""
-    clock, seen = ManualClock(), []
+    clock, seen, kept = ManualClock(), [], []
 
     def tell(event: Event) -> None:
         if isinstance(event, Health):
@@ -72,8 +72,9 @@ def looks(played: Played, count: int, each: Callable[[int], None] = lambda _: No
         if len(seen) == count:
             pulse.end()
 
-    pulse = Pulse(ONE, played, clock, lambda: True, tell)
+    pulse = Pulse(ONE, played, clock, lambda: True, tell, kept.append)
     pulse.run()
+    assert kept == [look.good for look in seen]
     return seen
 
 

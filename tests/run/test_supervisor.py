@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,38 @@ def test_two_deployments_side_by_side(control: Control, deploy: Deploy, free_por
         control.stop("one")
     assert control.supervisor.states() == {"two": "RUNNING"}
     assert look("two").state == "answering"
+
+
+def test_each_has_its_page_and_a_killed_supervisor_brings_both_back(
+    control: Control, deploy: Deploy, home: Path, free_port: int
+) -> None:
+    pages = {"one": free_port + 2, "two": free_port + 3}
+    for more, (name, page_port) in enumerate(pages.items()):
+        deployment = replace(deploy(name, port=free_port + more), page_port=page_port)
+        came_up(control, deployment)
+        control.start_page(deployment, "en")
+    for page_port in pages.values():
+        opens(page_port)
+    (supervisor,) = control.supervisor.processes()
+    before = {name: read_live(name).runner for name in pages}
+    os.kill(supervisor.pid, signal.SIGKILL)
+    for name, page_port in pages.items():
+        until(name, lambda now, name=name: now.state == "answering" and now.runner != before[name])
+        opens(page_port)
+    assert control.supervisor.states() == dict.fromkeys(("one", "two", "page-one", "page-two"), "RUNNING")
+    for name, page_port in pages.items():
+        with control.alone(name):
+            control.stop(name)
+        assert is_free("127.0.0.1", page_port)
+    assert not control.supervisor.processes()
+
+
+def opens(port: int) -> None:
+    """Wait until somebody listens there."""
+    deadline = time.monotonic() + 100
+    while is_free("127.0.0.1", port):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_several_times_up_and_down_leave_nothing(control: Control, deploy: Deploy, home: Path, free_port: int) -> None:

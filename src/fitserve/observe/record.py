@@ -13,6 +13,7 @@ from fitserve.clock import Clock
 from fitserve.run.deployment import records_dir
 
 _KEPT = 50  # runs
+_STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 
 class RunRecord:
@@ -59,14 +60,21 @@ class RunRecord:
 
 
 def new_record(name: str, clock: Clock) -> RunRecord:
-    """A fresh record for a run of this deployment; the oldest beyond fifty go, the last one gets its end."""
+    """A fresh record for a run of this deployment; the oldest beyond fifty go, the last one gets its end.
+
+    Its name sorts behind all others, also when the clock was set back meanwhile.
+    """
     folder = records_dir(name)
     close_record(name, clock)
     with contextlib.suppress(OSError):
         for old in sorted(folder.glob("*.jsonl"))[: -_KEPT + 1]:
             old.unlink()
     moment = datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
-    return RunRecord(folder / f"{moment:%Y%m%dT%H%M%S.%f}Z-{os.getpid()}.jsonl", clock)
+    if before := latest_record(name):
+        with contextlib.suppress(ValueError):
+            last = datetime.datetime.strptime(before.name.rpartition("-")[0], _STAMP).replace(tzinfo=datetime.UTC)
+            moment = max(moment, last + datetime.timedelta.resolution)
+    return RunRecord(folder / f"{moment:{_STAMP}}-{os.getpid()}.jsonl", clock)
 
 
 def close_record(name: str, clock: Clock) -> None:
