@@ -88,6 +88,13 @@ def test_every_orientation_ends_upright(orientation: int) -> None:
     assert (picture.width, picture.height) == ((20, 40) if orientation >= 5 else (40, 20))
 
 
+def test_a_turned_png_is_upright_too() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    picture = prepare_picture(encoded(Image.new("RGB", (40, 20), RED), "PNG", exif=exif), "x.png")
+    assert (picture.width, picture.height, sent(picture).size) == (20, 40, (20, 40))
+
+
 def test_own_size_is_sent_where_no_limit_is_set() -> None:
     data = encoded(Image.new("RGB", (1500, 900), RED), "JPEG")
     picture = prepare_picture(data, "a.jpg", Limits(longest_side=None))
@@ -209,7 +216,7 @@ def test_a_large_lossless_picture_goes_as_jpeg() -> None:
         (b"", "picture_empty"),
         (b"%PDF-1.7\n%renamed to .png", "picture_is_pdf"),
         (b"PK\x03\x04word/document.xml", "picture_is_archive"),
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "picture_broken"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "picture_not_a_picture"),
         (b"\0\0\0\x18ftypmp42\0\0\0\0", "picture_is_video"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "picture_is_svg"),
         (b"just some text", "picture_not_a_picture"),
@@ -233,7 +240,7 @@ def test_what_is_refused(data: bytes, code: str) -> None:
 
 
 _WITHIN = """
-import sys
+import resource, sys
 from fitserve.chat.images import prepare_picture
 from fitserve.chat.said import PictureRefused
 def peak():
@@ -245,12 +252,12 @@ try:
     prepare_picture(large, "large")
 except PictureRefused as error:
     print(error.code, end=" ")
-print(peak() - before)
+print(peak() - before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
 """
 
 
 def peak_mib(tmp_path: Path, data: bytes) -> list[str]:
-    """What a process of its own says: a refusal's code, and by how many MiB it grew over a small picture."""
+    """What a process says: a refusal's code, by how many MiB it grew over a small picture, and its child's peak."""
     small, large = tmp_path / "small", tmp_path / "large"
     small.write_bytes(encoded(Image.new("RGB", (64, 64), RED), "JPEG"))
     large.write_bytes(data)
@@ -260,7 +267,16 @@ def peak_mib(tmp_path: Path, data: bytes) -> list[str]:
 
 def test_a_large_photo_costs_little_memory(tmp_path: Path) -> None:
     data = encoded(Image.new("RGB", (6000, 5000), RED), "JPEG")
-    assert int(peak_mib(tmp_path, data)[0]) < 90  # 30 million pixels are 114 MiB once decoded
+    grown, apart = map(int, peak_mib(tmp_path, data))
+    assert grown < 20
+    assert 20 < apart < 170  # 30 million pixels are 114 MiB once decoded, and Python with Pillow 60
+
+
+def test_a_large_lossless_picture_costs_the_caller_nothing(tmp_path: Path) -> None:
+    data = encoded(Image.new("RGB", (5000, 4000), RED), "PNG", compress_level=1)
+    grown, apart = map(int, peak_mib(tmp_path, data))
+    assert grown < 20
+    assert apart > 20
 
 
 @pytest.mark.parametrize(
@@ -268,9 +284,10 @@ def test_a_large_photo_costs_little_memory(tmp_path: Path) -> None:
     [(png_header(60000, 60000), "picture_bomb"), (jpeg_header(12000, 9000), "picture_too_many_pixels")],
 )
 def test_what_is_refused_by_its_header_costs_nothing(data: bytes, code: str, tmp_path: Path) -> None:
-    said, grown_mib = peak_mib(tmp_path, data)
+    said, grown, apart = peak_mib(tmp_path, data)
     assert said == code
-    assert int(grown_mib) < 20
+    assert int(grown) < 20
+    assert apart == "0"
 
 
 def test_too_many_bytes_are_not_even_opened(tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ eighth, the others are brought to RGB and reduced in strips, so that no second c
 from __future__ import annotations
 
 import io
-import threading
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fitserve.chat.heif import is_heif, read_heif
 from fitserve.chat.said import PictureRefused, said
 from fitserve.chat.sniff import foreign_format
 from fitserve.units import MIB, format_bytes
@@ -20,14 +18,24 @@ from fitserve.units import MIB, format_bytes
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "PPM")  # as far as this Pillow has them
+FORMATS = (
+    "JPEG",
+    "PNG",
+    "WEBP",
+    "GIF",
+    "BMP",
+    "TIFF",
+    "AVIF",
+    "PPM",
+    "HEIF",
+)  # as far as they are there; HEIF only apart
 _WHITE = (255, 255, 255)
+_JPEG = ("JPEG", "MPO")
 _ORIENTATION = 0x0112
 _STRIP_ROWS = 256
 _COPIES = {"WEBP": 2, "AVIF": 2}  # decoders that keep several whole pictures: fewer pixels for the same memory
 _SCAN = b"\xff\xda"  # stands before each scan of a JPEG, and nowhere in its data
 _MOST_SCANS = 100  # a progressive JPEG has about ten; each of thousands in a small file costs a whole pass
-_one_at_a_time = threading.Semaphore(2)  # decodes under way: readers wait for memory, they do not share it out
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,7 @@ class Opened:
     name: str
     image: Image
     size: tuple[int, int]
+    orientation: int  # EXIF's: how the pixels lie
     animated: bool
     lossy: bool
 
@@ -61,35 +70,20 @@ def opened(data: bytes, name: str, intake: Intake) -> Opened:
         raise refused("empty", name)
     if len(data) > intake.max_bytes:
         raise too_large(name, len(data), intake.max_bytes)
-    if is_heif(data):
-        return _from_heif(data, name, intake)
     image = _header(data, name)
-    _check_size(image.size, name, intake, intake.max_pixels // _COPIES.get(image.format or "", 1))
     width, height = image.size
-    lossy = image.format in ("JPEG", "MPO")
-    if lossy and data.count(_SCAN) > _MOST_SCANS:
-        raise refused("bomb", name, evidence=f"{data.count(_SCAN)} scans")
-    turned = _orientation(image, name) in (5, 6, 7, 8)
-    animated = image.format != "MPO" and bool(getattr(image, "is_animated", False))  # MPO: a photo and its depths
-    return Opened(name, image, (height, width) if turned else (width, height), animated, lossy)
-
-
-def _check_size(size: tuple[int, int], name: str, intake: Intake, most: int) -> None:
-    width, height = size
+    most = intake.max_pixels // _COPIES.get(image.format or "", 1)
     if width * height > most:
         raise refused("too_many_pixels", name, size=f"{width}x{height}", limit=most // 10**6)
     if max(width, height) > intake.max_ratio * max(1, min(width, height)):
         raise refused("strip", name, size=f"{width}x{height}")
-
-
-def _from_heif(data: bytes, name: str, intake: Intake) -> Opened:
-    with _one_at_a_time:
-        found = read_heif(data, intake.max_pixels)
-    if found:
-        _check_size(found.size, name, intake, intake.max_pixels)
-    if found is None or found.image is None:
-        raise refused("broken", name)
-    return Opened(name, found.image, found.size, found.several, lossy=True)
+    if image.format in _JPEG and data.count(_SCAN) > _MOST_SCANS:
+        raise refused("bomb", name, evidence=f"{data.count(_SCAN)} scans")
+    orientation = _orientation(image, name)
+    upright = (height, width) if orientation in (5, 6, 7, 8) else (width, height)
+    animated = image.format != "MPO" and bool(getattr(image, "is_animated", False))  # MPO: a photo and its depths
+    lossy = image.format in (*_JPEG, "HEIF")
+    return Opened(name, image, upright, orientation, animated, lossy)
 
 
 def decoded(source: Opened, size: tuple[int, int]) -> Image:
@@ -97,19 +91,17 @@ def decoded(source: Opened, size: tuple[int, int]) -> Image:
     import PIL.Image
     import PIL.ImageOps
 
-    with _one_at_a_time:
-        image, factor = source.image, max(1, max(source.size) // (2 * max(size)))
-        try:
-            orientation = image.getexif().get(_ORIENTATION, 1)
-            if factor > 1:
-                image.draft(None, (max(size) * 2, max(size) * 2))  # only JPEG does
-            image.load()
-            plain = _plain(image, max(1, max(image.size) // (2 * max(size))))
-        except Exception as error:  # decoders raise anything at all on bytes made to break them
-            raise refused("broken", source.name, evidence=f"{type(error).__name__}: {error}") from error
-        plain.getexif()[_ORIENTATION] = orientation
-        PIL.ImageOps.exif_transpose(plain, in_place=True)
-        return plain if plain.size == size else plain.resize(size, PIL.Image.Resampling.LANCZOS)
+    image, factor = source.image, max(1, max(source.size) // (2 * max(size)))
+    try:
+        if factor > 1:
+            image.draft(None, (max(size) * 2, max(size) * 2))  # only JPEG does
+        image.load()
+        plain = _plain(image, max(1, max(image.size) // (2 * max(size))))
+    except Exception as error:  # decoders raise anything at all on bytes made to break them
+        raise refused("broken", source.name, evidence=f"{type(error).__name__}: {error}") from error
+    plain.getexif()[_ORIENTATION] = source.orientation
+    PIL.ImageOps.exif_transpose(plain, in_place=True)
+    return plain if plain.size == size else plain.resize(size, PIL.Image.Resampling.LANCZOS)
 
 
 def _header(data: bytes, name: str) -> Image:
@@ -132,6 +124,8 @@ def _header(data: bytes, name: str) -> Image:
 
 
 def _orientation(image: Image, name: str) -> int:
+    if image.format == "PNG" and "exif" not in image.info:  # Pillow would decode it all to look behind the pixels
+        return 1
     try:
         return int(image.getexif().get(_ORIENTATION, 1))
     except Exception as error:  # as in decoded

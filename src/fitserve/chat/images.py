@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import io
 import os
 import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +17,16 @@ from typing import TYPE_CHECKING
 
 from fitserve.chat.decode import Intake, decoded, opened, refused, too_large
 from fitserve.chat.said import PictureMissing, Said, said
+from fitserve.chat.sniff import is_heif
 from fitserve.facts.picture_rule import PictureRule
 from fitserve.units import MIB
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_LARGE = 16_000_000  # pixels above which another process does the work
+_few_at_once = threading.Semaphore(2)
+_threads = ThreadPoolExecutor(16, "picture")  # most of them wait
 _LOSSLESS_LIMIT = 2 * MIB  # a PNG above this goes as JPEG: every turn sends it again
 
 
@@ -131,6 +138,21 @@ def _read(path: Path, name: str, max_bytes: int) -> bytes:
 def prepare_picture(data: bytes, name: str, limits: Limits | None = None) -> Picture:
     """Prepare the bytes of a picture file; `name` is for notices only. Raises PictureRefused."""
     limits = limits or Limits()
+    if is_heif(data) or _pixels(opened(data, name, limits.intake).size) > _LARGE:
+        from fitserve.chat.apart import prepare_apart
+
+        return prepare_apart(data, name, limits)
+    with _few_at_once:
+        return prepare_here(data, name, limits)
+
+
+async def prepared(data: bytes, name: str, limits: Limits | None = None) -> Picture:
+    """The same beside an event loop, in threads of its own: uploads that wait their turn hold up nothing else."""
+    return await asyncio.get_running_loop().run_in_executor(_threads, prepare_picture, data, name, limits)
+
+
+def prepare_here(data: bytes, name: str, limits: Limits) -> Picture:
+    """The same in this process, with its memory."""
     source = opened(data, name, limits.intake)
     size = limits.fitted(source.size)
     notices = [said("chat.first_frame", name=name)] if source.animated else []

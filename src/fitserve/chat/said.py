@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from fitserve.errors import FitserveError, NotFound, OperationFailed, SettingsError, TimedOut
 from fitserve.text import tr
@@ -13,7 +14,7 @@ class Said:
     """A key of the catalogue and its values."""
 
     key: str
-    values: tuple[tuple[str, object], ...] = ()
+    values: tuple[tuple[str, Any], ...] = ()
 
     def text(self, language: str | None = None) -> str:
         """The sentence in `language`, or in the one in force."""

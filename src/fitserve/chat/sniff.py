@@ -12,6 +12,7 @@ _SIGNATURES = (  # (offset, bytes, reason in the catalogue as chat.picture_REASO
     (4, b"ftypqt", "is_video"),
     (0, b"\x1aE\xdf\xa3", "is_video"),
 )
+_HEIF_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
 
 
 def foreign_format(data: bytes) -> str:
@@ -21,3 +22,8 @@ def foreign_format(data: bytes) -> str:
             return reason
     head = data[:512].lstrip().lower()
     return "is_svg" if head.startswith((b"<svg", b"<?xml")) and b"<svg" in data[:4096].lower() else ""
+
+
+def is_heif(data: bytes) -> bool:
+    """A telephone's HEIC. AVIF looks much the same, but Pillow reads it itself."""
+    return data[4:8] == b"ftyp" and data[8:12] in _HEIF_BRANDS and b"avif" not in data[8:64]

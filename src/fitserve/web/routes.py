@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from fitserve.chat.conversation import OnNewPicture
 from fitserve.chat.export import as_document, as_markdown, as_zip, file_stem
-from fitserve.chat.images import prepare_picture
+from fitserve.chat.images import prepared
 from fitserve.chat.said import ChatMissing, said
 from fitserve.errors import FitserveError
 from fitserve.text import LANGUAGES, tr
@@ -181,7 +181,7 @@ class Commands:
         limits = await desk.limits()
         if request.query_params.get("whole") == "1":
             limits = limits.whole()
-        picture = await asyncio.to_thread(prepare_picture, data, name, limits)
+        picture = await prepared(data, name, limits)
         desk.keep(picture)
         return JSONResponse(picture_document(picture, "api/pictures", language_of(request)), 201)
 
