@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fitserve.cli.check import command
+from fitserve.errors import NotFound
 from run.small_model import write_model
 from stub_engine.interpreter import make_interpreter
 
@@ -66,6 +67,10 @@ def test_damage_is_found_and_named(model: Path) -> None:
     told = json.loads(done.stdout)
     assert (told["kind"], told["state"]) == ("checklist", "fail")
     assert "cut off" in told["checks"][0]["detail"]
+
+
+def test_what_is_not_there_is_told_as_by_the_other_verbs(model: Path) -> None:
+    assert isinstance(say(str(model / "nowhere")).exception, NotFound)
 
 
 def test_settings_of_the_file_are_planned(model: Path, tmp_path: Path) -> None:

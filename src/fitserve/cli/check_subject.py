@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from fitserve.run.view import View
 
 _T = TypeVar("_T")
+_NO_SUCH = ("not_found", "hub_not_found")  # what was typed names nothing
 
 
 def gather(ctx: click.Context, model: str, name: str, *, quick: bool) -> Subject:
-    """Raises SettingsError and NotFound for what was typed; what the machine lacks is in the subject."""
+    """Raises SettingsError and NotFound for what was typed; what the machine lacks stands in the subject."""
     from fitserve.facts.read_gpus import read_gpus
     from fitserve.facts.read_host import read_host
 
@@ -62,9 +63,9 @@ def _wishes(ctx: click.Context, model: str, name: str) -> Wishes | None:
 def _had(problems: dict[str, FitserveError], what: str, get: Callable[[], _T]) -> _T | None:
     try:
         return get()
-    except SettingsError:
-        raise
     except FitserveError as error:
+        if isinstance(error, SettingsError) or error.code in _NO_SUCH:
+            raise
         problems[what] = error
         return None
 

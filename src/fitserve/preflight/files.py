@@ -16,7 +16,7 @@ NAME = "files_whole"
 def check(subject: Subject) -> Iterator[Check]:
     """One line for each thing that is damaged, or one that says what was found."""
     if problem := subject.problems.get("model"):
-        damaged = problem.code in ("broken_model", "not_found")
+        damaged = problem.code == "broken_model"
         state = CheckState.FAIL if damaged else CheckState.UNKNOWN
         yield Check(NAME, state, problem.message, problem.evidence, problem.hint)
         return
