@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -74,7 +75,7 @@ def first_tokens(browser: Browser, url: str) -> list[float]:
         page.send("stamps")
         page.page.wait_for_function("() => window.shown.length > 3")
         page.stop()
-        at, stamp = shown(page.page)[0]
+        at = shown(page.page)[0][0]
         first = re.findall(r"\d{13}", page.answer())[0]
         found.append(at - float(first))
         page.page.keyboard.press("Alt+n")
@@ -90,11 +91,11 @@ def eight_chats(browser: Browser, url: str, seen: Seen) -> tuple[list[float], li
         page.send("stamps")
     until(lambda: seen.active == CHATS, "all are answered at once")
     for page in pages:
-        page.page.wait_for_function("() => document.querySelector('.messages').dataset.answering === 'false'", timeout=60_000)
+        page.answer()
     told = [shown(page.page) for page in pages]
     context.close()
     late = [at - stamp for one in told for at, stamp in one]
-    stalls = [max(after[0] - before[0] for before, after in zip(one, one[1:], strict=False)) for one in told]
+    stalls = [max(after[0] - before[0] for before, after in pairwise(one)) for one in told]
     return late, stalls
 
 

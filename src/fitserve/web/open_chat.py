@@ -115,6 +115,8 @@ class OpenChat:
                 async for step in steps:
                     self._take(step)
                     asked.set()
+        except asyncio.CancelledError:  # stopped before the engine was reached
+            self.notices = (*self.notices, said("chat.stopped"))
         finally:
             self.answer, self._following, self.holder = None, None, ""
             with suppress(ChatMissing):  # deleted meanwhile, by another server
