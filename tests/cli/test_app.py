@@ -17,7 +17,9 @@ from fitserve.text import choose_language
 
 HEAVY = {
     "pydantic",
-    "gradio",
+    "starlette",
+    "uvicorn",
+    "websockets",
     "httpx2",
     "rich",
     "PIL",

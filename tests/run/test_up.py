@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -101,13 +100,10 @@ def test_a_day_with_a_deployment(say: Say, model: Path, home: Path, free_port: i
     assert json.loads(say("status", "--json").stdout)["deployments"][0]["state"] == "stopped"
 
 
-def test_the_page_comes_along_or_is_offered(say: Say, model: Path, home: Path) -> None:
+def test_the_page_comes_along(say: Say, model: Path, home: Path) -> None:
     up = say("up", model, "--json")
     assert up.returncode == 0, up.stderr
     told = json.loads(up.stdout)
-    if importlib.util.find_spec("gradio") is None:
-        assert "pip install 'fitserve[web]'" in told["page_install"]
-        return
     with urllib.request.urlopen(told["page_url"], timeout=30) as page:
         assert page.status == 200
     assert json.loads(say("status", "--json").stdout)["deployments"][0]["page_url"] == told["page_url"]
@@ -168,11 +164,10 @@ def test_a_pages_port_that_was_asked_for_is_named_as_such(say: Say, model: Path,
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         up = say("up", model, "--page-port", taken.getsockname()[1])
-    if importlib.util.find_spec("gradio") is not None:
-        assert up.returncode == 1
-        assert "Next: fitserve up … --page-port" in up.stderr
-        assert "starting again" not in up.stderr
-        assert nothing_runs(home)
+    assert up.returncode == 1
+    assert "Next: fitserve up … --page-port" in up.stderr
+    assert "starting again" not in up.stderr
+    assert nothing_runs(home)
 
 
 def test_what_cannot_be_listened_on_is_refused_at_once(say: Say, model: Path, free_port: int) -> None:

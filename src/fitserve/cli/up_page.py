@@ -1,9 +1,8 @@
-"""The chat page beside a deployment: whether it can be had, and whether it came up."""
+"""The chat page beside a deployment: whether it came up."""
 
 from __future__ import annotations
 
 import socket
-import sys
 from typing import TYPE_CHECKING
 
 from fitserve.run.deployment import Deployment, deployment_dir
@@ -14,16 +13,6 @@ if TYPE_CHECKING:
 
 _WAIT_S = 90.0
 _POLL_S = 0.2
-
-
-def has_gradio() -> bool:
-    """The page needs nothing that is not there: it comes with fitserve. To be removed with its callers."""
-    return True
-
-
-def install_line() -> str:
-    """What to type to have it, for this very interpreter."""
-    return f"{sys.executable} -m pip install 'fitserve[web]'"
 
 
 def page_problem(deployment: Deployment, control: Control) -> str:

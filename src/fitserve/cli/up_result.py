@@ -31,7 +31,6 @@ class Result:
     live: Live
     already: bool
     page_url: str | None
-    page_install: str = ""  # what to type to have a page
     page_problem: str = ""  # why it did not come up
     learned: tuple[Row, ...] = ()  # rows of a GPU's ledger beside what the engine's log stated
 
@@ -77,7 +76,6 @@ def document(result: Result) -> dict[str, object]:
         "already_running": result.already,
         "url": deployment.url,
         "page_url": result.page_url,
-        "page_install": result.page_install or None,
         "page_problem": result.page_problem or None,
         "engine": deployment.engine,
         "stages": [{"stage": moment.stage, "at_seconds": moment.at_s} for moment in live.stages],
@@ -97,8 +95,6 @@ def lines(result: Result) -> list[str]:
     told = [_titled(head), _fact("row_api", f"{deployment.url}/v1")]
     if result.page_url:
         told.append(_fact("row_page", result.page_url))
-    elif result.page_install:
-        told.append(_fact("row_page", tr("run.page_install", what=result.page_install)))
     told.append(_fact("row_proof", _proof(live)))
     told += [_fact("row_changed", _changed(deployment, change)) for change in deployment.retry]
     if deployment.demo:

@@ -159,10 +159,9 @@ class Start:
         return deployment
 
     def _page_port(self, draft: Draft) -> int | None:
-        from fitserve.cli.up_page import has_gradio
         from fitserve.cli.up_plan import PAGE_PORT, chosen_port
 
-        if not (self.wishes.page and has_gradio()):
+        if not self.wishes.page:
             return None
         taken = taken_ports() | {draft.request.port}
         asked = self.wishes.page_port
@@ -181,7 +180,7 @@ class Start:
 
     def _waited(self, deployment: Deployment) -> Result:
         """Wait for our own start. Whatever ends it early undoes it."""
-        from fitserve.cli.up_page import has_gradio, install_line, page_problem
+        from fitserve.cli.up_page import page_problem
         from fitserve.cli.up_wait import wait_until_answering
 
         if not self.timeout_s:
@@ -198,8 +197,7 @@ class Start:
                 message = tr("run.interrupted_stopped", name=deployment.name)
                 raise Interrupted(message, hint=f"fitserve up {deployment.name}") from None
             raise
-        install = install_line() if self.wishes.page and not has_gradio() else ""
-        return Result(deployment, live, False, None if problem else deployment.page_url, install, problem)
+        return Result(deployment, live, False, None if problem else deployment.page_url, problem)
 
     def _joined(self, view: View) -> Result:
         """It runs already, or somebody else is starting it: say so, and wait with them."""

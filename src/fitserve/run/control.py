@@ -62,7 +62,7 @@ class Control:
         """Have its chat page started."""
         folder = deployment_dir(deployment.name)
         name = PAGE_PREFIX + deployment.name
-        env = {"FITSERVE_LANG": language, "GRADIO_ANALYTICS_ENABLED": "False"}
+        env = {"FITSERVE_LANG": language}
         self.supervisor.start(Program(name, page_argv(deployment.name), folder, folder / "logs" / "page.log", env))
 
     def revive(self, name: str) -> bool:
