@@ -37,7 +37,7 @@ class NvmlTwin:
     silent: set[str] = field(default_factory=set)  # questions without an answer
     driver_away: bool = False
     NVMLError: type[Exception] = NVMLError
-    NVML_P2P_CAPS_INDEX_READ: int = 0
+    NVML_P2P_CAPS_INDEX_READ: tuple[int] = (0,)  # as pynvml has it, which NVML itself refuses
     NVML_P2P_STATUS_OK: int = 0
     nvmlMemory_v2: int = 0x02000028  # noqa: N815
     open: int = 0
@@ -90,6 +90,7 @@ class NvmlTwin:
 
     def nvmlDeviceGetP2PStatus(self, one: int, other: int, index: int) -> int:  # noqa: N802
         self._answers("p2p")
+        assert isinstance(index, int), "ctypes.ArgumentError: argument 3"
         return self.p2p_status
 
     def nvmlDeviceGetNvLinkState(self, handle: int, link: int) -> int:  # noqa: N802

@@ -12,6 +12,7 @@ from fitserve.text import tr
 
 Handle = object
 _T = TypeVar("_T")
+_P2P_READ = 0  # pynvml writes it `NVML_P2P_CAPS_INDEX_READ = 0,`: a tuple, which NVML does not take
 
 
 class Memory(Protocol):
@@ -33,7 +34,6 @@ class Nvml(Protocol):
     """The part of pynvml that is used; NVMLError has a `value`."""
 
     NVMLError: type[Exception]
-    NVML_P2P_CAPS_INDEX_READ: int
     NVML_P2P_STATUS_OK: int
     nvmlMemory_v2: int  # noqa: N815
 
@@ -144,7 +144,7 @@ def _peers(nvml: Nvml, handles: list[Handle], index: int) -> tuple[int, ...] | N
 
 
 def _p2p(nvml: Nvml, one: Handle, other: Handle) -> bool:
-    return nvml.nvmlDeviceGetP2PStatus(one, other, nvml.NVML_P2P_CAPS_INDEX_READ) == nvml.NVML_P2P_STATUS_OK
+    return nvml.nvmlDeviceGetP2PStatus(one, other, _P2P_READ) == nvml.NVML_P2P_STATUS_OK
 
 
 def _link(nvml: Nvml, handle: Handle, link: int) -> bool:
