@@ -40,7 +40,7 @@ class Runner:
         self._diary = Diary(deployment, edges, before, me)
         self._witness = Witness()
         self._log = EngineLog(engine_log(deployment.name), self._policy.log_bytes, self._policy.log_keep, edges.clock)
-        self._diary.problems = lambda: (self._log.problem,)
+        self._diary.problems = lambda: (self._log.problem, edges.samples.problem)
         self._misses = 0
         self._hung_at = 0.0
         self._answering_at: float | None = None
@@ -120,7 +120,14 @@ class Runner:
         self._diary.begin(engine.identity)
         drain = Drain(engine.output, self._log, self._read)
         edges = self._edges
-        pulse = Pulse(self._deployment, edges.prober, edges.clock, lambda: self._listens(engine), self._events.put)
+        pulse = Pulse(
+            self._deployment,
+            edges.prober,
+            edges.clock,
+            lambda: self._listens(engine),
+            self._events.put,
+            lambda good: self._sample(engine, good),
+        )
         waiter = threading.Thread(target=lambda: self._events.put(Gone(engine.process.wait())), daemon=True)
         for thread in (drain, waiter, pulse):
             thread.start()
@@ -137,6 +144,11 @@ class Runner:
         """Whether our engine has the port; None while nobody has."""
         pids = [member.pid for member in engine.members()]
         return ports.listens_alone(self._deployment.host, self._deployment.port, pids)
+
+    def _sample(self, engine: EngineProcess, good: bool) -> None:
+        """On the pulse's thread, where it may take its time."""
+        pids = [member.pid for member in engine.members()]
+        self._edges.samples.add(State.ANSWERING if good else State.HUNG, pids)
 
     # while it runs
 
@@ -208,12 +220,16 @@ class Runner:
         since = self._answering_at
         return since is not None and self._edges.clock.monotonic() - since >= self._policy.stable_s
 
+    def _one_more(self) -> int:
+        """Failures in a row, with the present one; a stable time begins them anew."""
+        return 1 if self._stable() else self._diary.live.failures + 1
+
     # ends
 
     def _stopped(self, running: Running | None, reason: Reason) -> Exit:
         if running:
             self._end_engine(running)
-        failures = self._diary.live.failures + 1
+        failures = self._one_more()
         if reason is Reason.SUPERVISOR_DIED and failures < self._policy.failures_allowed:
             self._diary.change(failures=failures)
             self._diary.end(State.STARTING, reason)
@@ -242,7 +258,7 @@ class Runner:
     def _failed(self, reason: Reason, detail: str, evidence: Evidence | None = None) -> Exit:
         """Another start helps only what has answered before, and not for ever."""
         live = self._diary.live
-        failures = 1 if self._stable() else live.failures + 1
+        failures = self._one_more()
         self._diary.change(failures=failures)
         evidence = evidence or self._witness.best
         if live.answered and failures < self._policy.failures_allowed:
