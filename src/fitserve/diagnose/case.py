@@ -102,6 +102,13 @@ class Case:
         found = self.start.hits.get(key)
         return [hit for hit in found.all if hit.level == "NOTE"] if found else []
 
+    @cached_property
+    def levels(self) -> dict[int, str]:
+        """The level of each line that was kept."""
+        lines = [*self.start.tail, *self.start.errors, *self.start.notes]
+        hits = [hit for hits in self.start.hits.values() for hit in hits.all]
+        return {line.number: line.level for line in lines} | {hit.line: hit.level for hit in hits}
+
     def complaints(self, key: str) -> list[Hit]:
         """Hits that are not mere information: errors and bare lines."""
         return [hit for hit in self.hits(key) if hit.level not in ("INFO", "DEBUG", "WARNING")]

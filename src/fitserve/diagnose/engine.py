@@ -82,7 +82,15 @@ def _figures(start: Start) -> dict[str, object]:
 
 def judged(case: Case) -> list[Finding]:
     """What each rule says, in no order."""
-    return [finding for rule in rules() if (finding := rule.judge(case)) is not None]
+    found = ((rule, rule.judge(case)) for rule in rules())
+    return [_heeded(case, rule, finding) for rule, finding in found if finding is not None]
+
+
+def _heeded(case: Case, rule: Rule, finding: Finding) -> Finding:
+    """What rests on lines of information alone is a remark, unless the rule is made to read them."""
+    levels = {case.levels.get(item.line, "") for item in finding.evidence}
+    alone = bool(levels) and levels <= {"INFO", "DEBUG"}
+    return replace(finding, severity=Severity.INFO) if alone and not rule.informed else finding
 
 
 def _chosen(reading: LogReading) -> tuple[Start, Start | None, tuple[str, ...]]:

@@ -108,7 +108,7 @@ def shorter_length(
     case: Case, to: int | None, key: str = "shorter_length", predicted: dict[str, object] | None = None
 ) -> Fix | None:
     """A shorter context."""
-    now = case.number("--max-model-len") or case.figure("max_model_len")
+    now = case.figure("max_model_len") or case.number("--max-model-len")  # what the engine took, else what was asked
     if to is None or to <= 0 or (now is not None and to >= now):
         return None
     return weighed({"--max-model-len": to}, key, predicted, new=to)

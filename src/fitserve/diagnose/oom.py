@@ -30,7 +30,7 @@ _VISION = {
 _VISION_FILE = re.compile(r"vision|siglip|[/_]vit|mm_encoder|vit_attn|clip")
 _FORWARD = {"forward", "fused_experts_impl", "inplace_fused_experts", "forward_cuda", "forward_native", "_dummy_run"}
 _AUTOTUNE = {"solve_tril", "_bench", "do_bench", "chunk_gated_delta_rule"}
-SAMPLER_FILE = re.compile(r"sample/|sampler")
+SAMPLER_FILE = re.compile(r"sample/|sampler|structured_outputs")
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _while_serving(failure: Failure, confidence: Confidence) -> Oom:
 
 
 def _by_sentence(case: Case, failure: Failure) -> Oom | None:
-    if "warming up sampler" in failure.text:
+    if re.search("warming up (?:sampler|pooler)", failure.text):
         return Oom("oom_graph_capture", Stage.WARMUP, failure, Confidence.HIGH)
     if "Failed to load model" in failure.text:
         return Oom("oom_weight_load", Stage.LOAD, failure, Confidence.HIGH)

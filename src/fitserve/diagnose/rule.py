@@ -19,12 +19,16 @@ def remark(key: str, words: str, shape: str) -> Pattern:
 
 @dataclass(frozen=True)
 class Rule:
-    """One cause. `explains` names causes that are only its consequences when both are seen in one start."""
+    """One cause. `explains` names causes that are only its consequences when both are seen in one start.
+
+    `informed`: it knows how to read INFO lines. Of any other rule they make no more than a remark.
+    """
 
     cause: str
     sees: tuple[Pattern, ...]
     judge: Callable[[Case], Finding | None]
     explains: frozenset[str] = frozenset()
+    informed: bool = False
 
 
 # Lines that several rules ask for.

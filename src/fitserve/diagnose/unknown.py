@@ -6,9 +6,11 @@ what to collect, in one command.
 
 from __future__ import annotations
 
+import re
+
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import UNKNOWN, Confidence, Evidence, Finding, Fix, Severity
-from fitserve.diagnose.fixes import environment, fewer_sequences, make, more_batched_tokens, shorter_length, step
+from fitserve.diagnose.fixes import environment, fewer_sequences, make, more_batched_tokens, step
 from fitserve.diagnose.rule import see
 from fitserve.observe.log.failures import Failure
 from fitserve.observe.log.start import Hit
@@ -16,12 +18,6 @@ from fitserve.stage import Stage
 from fitserve.text import tr
 
 SEES = (
-    see(
-        "length_above",
-        "derived",
-        r"User-specified max_model_len \((\d{1,12})\) is greater than the derived max_model_len "
-        r"\(\w{1,40}=(\d{1,12})",
-    ),
     see("align_block", "align", r"align mode, block_size \((\d{1,9})\) must be <= max_num_batched_tokens"),
     see(
         "step_below_seqs",
@@ -33,7 +29,6 @@ SEES = (
         "max_num_batched_tokens",
         r"max_num_batched_tokens \(\d{1,9}\) is smaller than max_model_len \((\d{1,12})\)",
     ),
-    see("step_below_item", "chunked", r"Chunked MM input disabled but max_tokens_per_mm_item \((\d{1,9})\)"),
     see(
         "forked",
         "fork forked initialize bootstrapping",
@@ -43,13 +38,13 @@ SEES = (
     see("engine_dead", "enginecore engine enginedeaderror", r"EngineCore encountered a fatal error|EngineDeadError"),
 )
 _TELLING = 5
+_SETTINGS = re.compile(r"vllm/(?:config/|config\.py|engine/arg_utils\.py)")
 
 
 def judge(case: Case, told: frozenset[int] = frozenset()) -> Finding | None:
     """A finding for a failure that has no label, or None. `told` are the lines that other findings rest on."""
-    for key, fixes in (("length_above", _length), ("align_block", _align), ("step_below_seqs", _sequences),
-                       ("step_below_length", _step), ("step_below_item", _step), ("forked", _fork),
-                       ("bad_argument", _argument)):  # fmt: skip
+    for key, fixes in (("align_block", _align), ("step_below_seqs", _sequences), ("step_below_length", _step),
+                       ("forked", _fork), ("bad_argument", _argument)):  # fmt: skip
         seen = next((hit for hit in case.hits(key) if hit.level not in ("INFO", "DEBUG", "WARNING")), None)
         if seen is not None:
             kept = tuple(fix for fix in fixes(case, seen) if fix)
@@ -70,7 +65,7 @@ def _failed(case: Case) -> bool:
 def _unnamed(case: Case) -> Finding:
     stage = case.place(case.framed or case.start.stage or Stage.CONFIG)
     roots = case.roots
-    if roots and roots[0].error == "Value error":  # vLLM's own check of its settings
+    if roots and (roots[0].error == "Value error" or _of_settings(roots[0])):  # vLLM's own check of its settings
         return _refused(roots[0])
     if roots:
         evidence = tuple(Evidence(failure.line, failure.text.strip()) for failure in roots[:_TELLING])
@@ -83,17 +78,16 @@ def _unnamed(case: Case) -> Finding:
     )
 
 
+def _of_settings(failure: Failure) -> bool:
+    own = [frame.file for frame in failure.frames if frame.file]
+    return bool(own) and bool(_SETTINGS.search(own[-1])) and failure.error in ("ValueError", "AssertionError")
+
+
 def _refused(failure: Failure) -> Finding:
     evidence = (Evidence(failure.line, failure.text.strip()),)
     fixes = (step("check_flags"),)
     summary = tr("causes.settings_refused")
     return Finding(UNKNOWN, Severity.FATAL, Confidence.MEDIUM, Stage.CONFIG, summary, evidence, fixes)
-
-
-def _length(case: Case, seen: Hit) -> list[Fix | None]:
-    return [
-        shorter_length(case, int(seen.groups[1] or 0), "length_of_model", {"max_model_len": int(seen.groups[1] or 0)})
-    ]
 
 
 def _align(case: Case, seen: Hit) -> list[Fix | None]:  # noqa: ARG001 - the shape of the others

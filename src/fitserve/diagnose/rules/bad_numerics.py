@@ -17,13 +17,14 @@ from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
 CAUSE = "bad_numerics"
+_HALF = ("half", "float16")
 _ACCEPTED = 2.0  # percent of drafted tokens below which the draft is of no use
 
 
 def judge(case: Case) -> Finding | None:
     notes = case.noted("nonsense")
     drafts = [hit for hit in case.hits("acceptance") if float(hit.groups[0] or 100) < _ACCEPTED]
-    marks = [hit for hit in case.hits("marks") if hit.level not in ("DEBUG",)]
+    marks = [hit for hit in case.hits("marks") if hit.level not in ("INFO", "DEBUG")]
     if not notes and not drafts and not marks:
         return None
     if case.failures and not notes:
@@ -36,12 +37,14 @@ def judge(case: Case) -> Finding | None:
 def _fixes(case: Case) -> list[Fix | None]:
     """What can be taken away again first, then the split, then the checkpoint."""
     speculative = drop(case, "--speculative-config", "drop_speculation")
+    half = str(case.settings.get("--dtype")).rpartition(".")[2] in _HALF
+    wider = make({"--dtype": "bfloat16"}, "wider_numbers") if half else None
     cache = drop(case, "--kv-cache-dtype", "kv_auto") if "fp8" in str(case.settings.get("--kv-cache-dtype")) else None
     plain = drop(case, "--quantization", "drop_quantization")
     split = case.tp > 1
     one_card = make({"--tensor-parallel-size": 1}, "one_card") if split else None
     transfers = make({"--disable-custom-all-reduce": True}, "plain_transfers") if split else None
-    return [speculative, cache, one_card, transfers, plain, step("other_checkpoint"), step("newer_engine")]
+    return [speculative, cache, wider, one_card, transfers, plain, step("other_checkpoint"), step("newer_engine")]
 
 
 RULE = Rule(
@@ -66,4 +69,5 @@ RULE = Rule(
         see("acceptance", "acceptance", r"[Dd]raft acceptance rate: (\d{1,3}(?:\.\d{1,3})?)%"),
     ),
     judge,
+    informed=True,  # of drafts that are never accepted only the periodic line tells
 )

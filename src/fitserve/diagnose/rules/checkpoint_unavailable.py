@@ -12,10 +12,11 @@ from __future__ import annotations
 import re
 
 from fitserve.diagnose.case import Case
-from fitserve.diagnose.finding import Finding, Fix
-from fitserve.diagnose.fixes import environment, step
+from fitserve.diagnose.finding import Finding, Fix, Severity
+from fitserve.diagnose.fixes import environment, make, step
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import early, finding
+from fitserve.diagnose.rules._plain import complained, early, finding
+from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
 CAUSE = "checkpoint_unavailable"
@@ -28,7 +29,16 @@ def judge(case: Case) -> Finding | None:
         seen = early(case, key)
         if seen is not None:
             return finding(case, CAUSE, _stage(case, key), [seen], _fixes(key, seen.text), key=f"checkpoint_{key}")
-    return None
+    template = complained(case, "no_template")
+    return None if template is None else _without_template(case, template)
+
+
+def _without_template(case: Case, seen: Hit) -> Finding:
+    """The service runs, and every chat is refused."""
+    fixes = [make({"--chat-template": "chat_template.jinja"}, "chat_template"), step("instruct_model")]
+    stage, key = Stage.CLIENT if case.served else Stage.CONFIG, "checkpoint_no_template"
+    severity = Severity.WARN if case.served else Severity.FATAL
+    return finding(case, CAUSE, stage, [seen], fixes, severity=severity, key=key)
 
 
 def _stage(case: Case, key: str) -> Stage:
@@ -97,6 +107,13 @@ RULE = Rule(
             r"No such file or directory: .{0,300}(?:safetensors|config\.json|tokenizer|\.index\.json|preprocessor)|"
             r"Repo id must be in the form|is not a valid JSON file|no file named .{0,80}(?:safetensors|bin|config)|"
             r"Unrecognized model in .{1,200}model_type|JSONDecodeError",
+        ),
+        see(
+            "no_template",
+            "template chat_template",
+            r"must provide a chat template if the tokenizer|tokenizer\.chat_template is not set|"
+            r"does not have a chat template|[Ss]upplied chat template .{0,300}(?:doesn't exist|failed to be opened)|"
+            r"No chat template available",
         ),
         see("no_weights", "weights", r"Cannot find any model weights|weights were not initialized from checkpoint"),
     ),

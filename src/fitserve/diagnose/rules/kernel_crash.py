@@ -62,7 +62,7 @@ RULE = Rule(
             "cudaerrorstreamcaptureimplicit",
             r"illegal memory access|illegal instruction was encountered|unspecified launch "
             r"failure|device-side assert|"
-            r"misaligned address|NVRM: Xid|\bXid \(|Segmentation fault|SIGSEGV|"
+            r"misaligned address|the launch timed out and was terminated|NVRM: Xid|\bXid \(|Segmentation fault|SIGSEGV|"
             r"Workspace is locked but|Encoder cache miss for|"
             r"CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)|fallen off the bus|"
             r"operation failed due to a previous error during capture|"

@@ -1,7 +1,8 @@
 """The cards can't talk to each other.
 
-Sees: NCCL errors, a shared-memory segment that can't be created, /dev/shm of 64 MiB, a collective that times out, a
-log that ends after «vLLM is using nccl» with several ranks, a rank that goes silent while requests run.
+Sees: NCCL errors, a shared-memory segment that can't be created, /dev/shm of 64 MiB, a collective or a call to the
+ranks that times out, a log that ends after «vLLM is using nccl» with several ranks, a rank that goes silent while
+requests run.
 Why: peer-to-peer transfers that never end (IOMMU, ACS, desktop boards, WSL), a container's small /dev/shm, a wrong
 network interface, a rank that died.
 Disproved by: the same start with one card hanging too.
@@ -76,9 +77,11 @@ def _hang(case: Case) -> Finding | None:
     periodic = case.start.periodic
     if any(failure.error != "TimeoutError" for failure in case.roots):
         return None
-    if case.served and (len(silent) >= 2 or (periodic.stalled >= _STALL and case.tp > 1)):
-        seen: list[Hit | Failure] = [*silent[:2], *case.roots[:1]]
-        return finding(case, CAUSE, Stage.SERVE, seen, fixes, confidence=Confidence.MEDIUM, key="comm_hang")
+    timeouts = case.complaints("call_timeout")
+    if timeouts or (case.served and (len(silent) >= 2 or (periodic.stalled >= _STALL and case.tp > 1))):
+        seen: list[Hit | Failure] = [*timeouts[:1], *silent[:2], *case.roots[:1]]
+        stage = case.started(Stage.LOAD)
+        return finding(case, CAUSE, stage, seen, fixes, confidence=Confidence.MEDIUM, key="comm_hang")
     if case.failures:
         return None
     told = case.noted("hangs")
@@ -114,10 +117,11 @@ RULE = Rule(
             "nccl_error",
             "custom_all_reduce nccl dist watchdog collective connectfullmesh peer gloo store "
             "distbackenderror ncclunhandledcudaerror ncclsystemerror ncclinternalerror "
-            "ncclremoteerror wait",
+            "ncclremoteerror wait timed",
             r"NCCL error|DistBackendError|ncclUnhandledCudaError|ncclSystemError|ncclInternalError|ncclRemoteError|"
             r"Watchdog caught collective operation timeout|connectFullMesh failed|peer access is not supported|"
-            r"NCCL communicator was aborted|custom_all_reduce\.cuh|wait timeout after \d{1,9}ms",
+            r"NCCL communicator was aborted|custom_all_reduce\.cuh|wait timeout after \d{1,9}ms|"
+            r"Timed out waiting \d{1,9}ms for (?:recv|send) operation",
         ),
         see(
             "shm_small",
@@ -140,6 +144,8 @@ RULE = Rule(
             r"(?:returns|finishes)|100 ?%|卡住|卡死|没有输出",
         ),
         see("no_block", "broadcast", r"No available shared memory broadcast block found"),
+        see("call_timeout", "rpc", r"RPC call to (\w{1,60}) timed out"),
     ),
     judge,
+    informed=True,  # a hang is told by information, then by silence
 )

@@ -11,7 +11,7 @@ Disproved by: a positive «Available KV cache memory» followed by a cache size.
 from __future__ import annotations
 
 from fitserve.diagnose.case import Case
-from fitserve.diagnose.finding import Finding, Fix
+from fitserve.diagnose.finding import Confidence, Finding, Fix
 from fitserve.diagnose.fixes import (
     HEADROOM_GIB,
     environment,
@@ -43,6 +43,10 @@ def judge(case: Case) -> Finding | None:
         seen_oom = [oom.failure]
         return finding(
             case, CAUSE, oom.stage, seen_oom, fixes, figures=figures, key="kv_allocation", confidence=oom.confidence
+        )
+    if case.failures and not case.roots and (case.figure("available_kv_gib") or 1) <= 0:  # the sentence was cut away
+        return finding(
+            case, CAUSE, Stage.KV_ALLOC, case.failures[:1], _fixes(case), figures=figures, confidence=Confidence.MEDIUM
         )
     return None
 
@@ -89,7 +93,11 @@ RULE = Rule(
     (
         see("no_blocks", "blocks", r"No available memory for the cache blocks"),
         see("no_auto_fit", "max_model_len", r"Cannot auto-fit max_model_len"),
-        see("cpu_kv", "allocation", r"GiB\) on kv cache allocation is less than requested memory"),
+        see(
+            "cpu_kv",
+            "allocation leaving",
+            r"GiB\) on kv cache allocation is less than requested memory|leaving none for the KV cache",
+        ),
     ),
     judge,
 )

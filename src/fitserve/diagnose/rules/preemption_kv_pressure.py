@@ -37,5 +37,8 @@ def judge(case: Case) -> Finding | None:
 
 
 RULE = Rule(
-    CAUSE, (see("preempted", "preempted enough", r"is preempted by|because there is not enough KV cache space"),), judge
+    CAUSE,
+    (see("preempted", "preempted enough", r"is preempted by|because there is not enough KV cache space"),),
+    judge,
+    informed=True,
 )

@@ -1,9 +1,10 @@
-"""One request is larger than the service allows: tokens, pictures, or a picture for the encoder's cache.
+"""One request is larger than the service allows, or the service is asked for more than the model was made for.
 
 Sees: «longer than the maximum model length of», «At most N image(s) may be provided», «exceeds the pre-allocated
 encoder cache size», «maximum context length is», «too long to fit into the model».
 Why: a picture costs tokens by its pixels (a 4K photo: over 8,000), and `max_pixels` inside a message may be ignored;
-the encoder's cache holds max(max_num_batched_tokens, the largest item).
+the encoder's cache holds max(max_num_batched_tokens, the largest item). At the start: «greater than the derived
+max_model_len» (beyond the positions that the model learned), a picture larger than a step that must hold it whole.
 Disproved by: the same request passing with a smaller picture (then nothing is wrong with the text).
 """
 
@@ -11,9 +12,16 @@ from __future__ import annotations
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix, Severity
-from fitserve.diagnose.fixes import longer_length, make, more_batched_tokens, smaller_images, step
+from fitserve.diagnose.fixes import (
+    longer_length,
+    make,
+    more_batched_tokens,
+    shorter_length,
+    smaller_images,
+    step,
+)
 from fitserve.diagnose.rule import Rule, see
-from fitserve.diagnose.rules._plain import finding, first
+from fitserve.diagnose.rules._plain import early, finding, first
 from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
@@ -21,6 +29,23 @@ CAUSE = "request_too_large"
 
 
 def judge(case: Case) -> Finding | None:
+    return _at_start(case) or _at_request(case)
+
+
+def _at_start(case: Case) -> Finding | None:
+    above = early(case, "length_above")
+    if above is not None:
+        length = int(above.groups[1] or 0)
+        fix = shorter_length(case, length, "length_of_model", {"max_model_len": length})
+        return finding(case, CAUSE, Stage.CONFIG, [above], [fix, step("longer_rope")], key="request_above_model")
+    item = early(case, "step_below_item")
+    if item is None:
+        return None
+    fixes = [more_batched_tokens(int(item.groups[0] or 0), "whole_picture_step"), smaller_images(case)]
+    return finding(case, CAUSE, Stage.CONFIG, [item], fixes, key="request_item_step")
+
+
+def _at_request(case: Case) -> Finding | None:
     cache = _seen(case, "encoder_cache")
     if cache is not None:
         return _say(case, cache, _cache_fixes(case, cache), "request_encoder_cache")
@@ -70,6 +95,13 @@ def _length_fixes(case: Case, seen: Hit) -> list[Fix | None]:
 RULE = Rule(
     CAUSE,
     (
+        see(
+            "length_above",
+            "derived",
+            r"User-specified max_model_len \((\d{1,12})\) is greater than the derived max_model_len "
+            r"\(\w{1,40}=(\d{1,12})",
+        ),
+        see("step_below_item", "chunked", r"Chunked MM input disabled but max_tokens_per_mm_item \((\d{1,9})\)"),
         see(
             "encoder_cache",
             "encoder",

@@ -21,6 +21,7 @@ from fitserve.observe.log.start import Hit
 from fitserve.stage import Stage
 
 CAUSE = "toolchain_or_driver"
+_LACKS = re.compile(r"[Pp]lease install|requires installation|packages that were not found|No module named '(?!vllm)")
 _BLIND = re.compile(r"Failed to infer device type|No CUDA GPUs|no CUDA-capable device|NVML Shared Library")
 
 
@@ -71,6 +72,8 @@ def _fixes(case: Case, key: str, detail: list[Hit]) -> list[Fix | None]:
     if key == "kernels":
         return [step("newer_build")]
     if key == "library":
+        if any(_LACKS.search(hit.text) for hit in case.hits("library")):
+            return [step("install_package"), step("matching_build")]
         blind = any(_BLIND.search(hit.text) for hit in case.hits("library"))
         return [step("card_visible") if blind else None, step("matching_build")]
     text = " ".join(hit.text for hit in [*case.hits("jit"), *detail])
@@ -111,11 +114,15 @@ RULE = Rule(
         see("jit_detail", "nvcc ninja failed", r"/nvcc\b|FAILED: \S|ninja: Entering directory"),
         see(
             "library",
-            "cannot symbol glibc glibcxx compiled device nvml torchvision gpus _c cuda found module",
+            "cannot symbol glibc glibcxx compiled device nvml torchvision gpus _c cuda found module install "
+            "installation packages requires triton",
             r"lib(?:cu|nv|torch|c10)\w{0,40}\.so\S{0,12}: cannot open shared object|undefined symbol: |"
             r"GLIBC(?:XX)?_\S{1,12}' not found|Torch not compiled with CUDA enabled|Failed to infer device type|"
             r"No CUDA GPUs are available|no CUDA-capable device|NVML Shared Library Not Found|"
-            r"operator torchvision::nms does not exist|No module named 'vllm\._C'|CUDA unknown error",
+            r"operator torchvision::nms does not exist|No module named 'vllm\._C'|CUDA unknown error|"
+            r"No module named '(?!(?:transformers|vllm|torch|tokenizers|huggingface_hub)\b)|"
+            r"[Pp]lease install .{1,80}(?:pip install|`)|requires installation of \w|"
+            r"requires the following packages that were not found|Model Runner V2 requires Triton",
         ),
     ),
     judge,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Finding, Fix
-from fitserve.diagnose.fixes import make, step
+from fitserve.diagnose.fixes import drop, make, step
 from fitserve.diagnose.rule import Rule, see
 from fitserve.diagnose.rules._plain import finding, first
 from fitserve.observe.log.start import Hit
@@ -30,7 +30,7 @@ def judge(case: Case) -> Finding | None:
 
 
 def _stage(case: Case, seen: Hit) -> Stage:
-    if "Bfloat16" in seen.text:
+    if "Bfloat16" in seen.text or seen.text.lstrip().startswith("Value error"):
         return Stage.CONFIG
     config = any("config" in frame.file for failure in case.roots for frame in failure.frames if frame.file)
     loader = any("load" in frame.file for failure in case.roots for frame in failure.frames if frame.file)
@@ -47,8 +47,14 @@ def _fixes(case: Case, seen: Hit) -> list[Fix | None]:
         return [make({"--dtype": "half"}, "half_precision")]
     if "FP8 KV" in text or ("fp8e4nv" in text and "kv" in str(case.settings.get("--kv-cache-dtype", "")).lower()):
         return [make({"--kv-cache-dtype": "fp8_e5m2"}, "kv_e5m2"), make({"--kv-cache-dtype": "auto"}, "kv_auto")]
-    if "attention backend" in text:
+    if "does not support float16" in text:
+        return [make({"--dtype": "bfloat16"}, "wider_numbers")]
+    if "--kv-cache-dtype" in text and "is not supported by" in text:
+        return [make({"--kv-cache-dtype": "auto"}, "kv_auto")]
+    if "attention backend" in text or "vit attention" in text or "Selected backend" in text:
         return [
+            drop(case, "--attention-backend", "drop_backend"),
+            drop(case, "--mm-encoder-attn-backend", "drop_backend"),
             make({"--kv-cache-dtype": "auto"}, "kv_auto") if case.settings.get("--kv-cache-dtype") else None,
             step("newer_engine"),
         ]
@@ -77,14 +83,17 @@ RULE = Rule(
         ),
         see(
             "no_backend",
-            "attention flashattention",
-            r"No valid attention backend found|FlashAttention only supports Ampere",
+            "attention flashattention valid",
+            r"No valid (?:\w{1,6} prefill |attention )backend found|FlashAttention only supports Ampere|"
+            r"Selected backend .{1,80} is not valid for this configuration|is not supported for vit attention",
         ),
         see(
             "needs_newer",
-            "requires require needs supports capability supported bf16 need higher newer above later",
+            "requires require needs supports support capability supported bf16 need higher newer above later",
             r"(?:requires?|needs?) (?:a )?(?:GPUs? with )?(?:compute capability|SM ?\d|sm_?\d|CUDA capability)|"
-            r"supports? .{0,60}compute capability|only supported on .{0,40}(?:compute capability|SM ?\d|sm_?\d)|"
+            r"supports? .{0,60}compute capability|does not support (?:float16|bfloat16)\. Reason|"
+            r"--kv-cache-dtype \S{1,40} is not supported by|"
+            r"only supported on .{0,40}(?:compute capability|SM ?\d|sm_?\d)|"
             r"\bsm_?\d{2,3}a? or (?:higher|newer|above|later)|CPU GDN attention requires BF16",
         ),
         see("shared_memory", "resource", r"out of resource: shared memory"),

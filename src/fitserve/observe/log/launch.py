@@ -11,7 +11,9 @@ from fitserve.units import parse_count
 
 _ARGS = re.compile(r"^(?:non-default )?args: (\{.{0,7900}|Namespace\(.{0,7900})")
 _CONFIG = re.compile(r"LLM engine (?:\(v\S{1,60}\) )?with config: (.{0,7900})")
-_PAIR = re.compile(r"['\"]?\b([a-z_]{2,40})['\"]?[=:] ?(True|False|None|-?\d{1,12}(?:\.\d{1,6})?|'[^']{0,300}')")
+_PAIR = re.compile(
+    r"['\"]?\b([a-z_]{2,40})['\"]?[=:] ?(True|False|None|-?\d{1,12}(?:\.\d{1,6})?|'[^']{0,300}'|torch\.\w{1,30})"
+)
 _NAMES = {"max_seq_len": "max_model_len", "gpu_memory_util": "gpu_memory_utilization", "tp": "tensor_parallel_size"}
 _SHORT = {"-tp": "--tensor-parallel-size", "-pp": "--pipeline-parallel-size", "-q": "--quantization"}
 _SHORT |= {"-dp": "--data-parallel-size", "-O": "--optimization-level", "-cc": "--compilation-config"}
@@ -100,6 +102,7 @@ def _pairs(text: str) -> list[tuple[str, object]]:
     words = {"True": True, "False": False, "None": None}
     out: list[tuple[str, object]] = []
     for name, value in _PAIR.findall(text):
+        value = value.removeprefix("torch.")
         out.append((name, words[value] if value in words else value[1:-1] if value[0] == "'" else _typed(value)))
     return out
 
