@@ -118,12 +118,15 @@ class OpenChat:
         except asyncio.CancelledError:  # stopped before the engine was reached
             self.notices = (*self.notices, said("chat.stopped"))
         finally:
-            self.answer, self._following, self.holder = None, None, ""
-            with suppress(ChatMissing):  # deleted meanwhile, by another server
-                self.chat = self.desk.shelf.load(self.chat.id)
-                await self.weigh()
-            self._bump()
-            asked.set()
+            self.answer = None
+            try:
+                with suppress(ChatMissing):  # deleted meanwhile, by another server
+                    self.chat = self.desk.shelf.load(self.chat.id)
+                    await self.weigh()
+            finally:  # only now: a state that says «answered» is the last one
+                self._following, self.holder = None, ""
+                self._bump()
+                asked.set()
 
     def _take(self, step: Step) -> None:
         match step:
