@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, ViewportSize, sync_playwright
+from tests.browser.deployments import three_pages
 from tests.browser.look import DESK, PHONE, Look, both_looks
 from tests.browser.page import ChatPage, served_page, start_browser, until
 from tests.browser.stub import COLOURS, Seen, stub_endpoint
@@ -102,3 +103,29 @@ def picture(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture(scope="package")
+def page_urls(
+    page_url: str, page_env: dict[str, str], endpoint: tuple[str, Seen], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """Pages by name: `demo` (a bare address); of deployments `shop` (answers), `slow` (starts), `broken` (failed)."""
+    with three_pages(tmp_path_factory.mktemp("owner"), page_env, endpoint[0]) as urls:
+        yield {"demo": page_url, **urls}
+
+
+@pytest.fixture
+def open_tab(contexts: Callable[[Look], BrowserContext], page_urls: dict[str, str]) -> Iterator[Open]:
+    """A tab of a reader whom nobody knows, on one of the pages; nothing is loaded yet: `open_tab("slow", look)`."""
+    pages: list[ChatPage] = []
+
+    def opening(name: str, look: Look) -> ChatPage:
+        context = contexts(look)
+        context.clear_cookies()
+        pages.append(ChatPage(context.new_page(), page_urls[name]))
+        return pages[-1]
+
+    yield opening
+    for page in pages:
+        page.page.close()
+    assert [error for page in pages for error in (*page.outside, *page.failures)] == []

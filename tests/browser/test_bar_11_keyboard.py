@@ -22,7 +22,7 @@ def test_enter_sends_shift_enter_does_not_and_composing_does_not(look: Look, ope
     keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", **ENTER})
     keyboard.send("Input.imeSetComposition", {"text": "你", "selectionStart": 1, "selectionEnd": 1})
     keyboard.send("Input.insertText", {"text": "你"})
-    page.page.wait_for_function("document.getElementById('question').value === 'one\\n你'")
+    page.page.wait_for_function("() => document.getElementById('question').value === 'one\\n你'")
     assert (seen.requests, page.asked) == ([], 0)
     page.box.press("Enter")
     assert page.answer() == "I see no picture (turn 1)."
@@ -60,7 +60,7 @@ def test_a_day_without_a_mouse(open_page: Open, seen: Seen) -> None:
     page.answers.filter(has_text="(turn 1).").nth(1).wait_for()
     assert [message["content"] for message in seen.last if message["role"] == "user"] == ["third"]
     keys.press("Alt+KeyN")  # a new chat
-    page.page.wait_for_function("document.querySelector('.messages').dataset.turns === '0'")
+    page.page.wait_for_function("() => document.querySelector('.messages').dataset.turns === '0'")
     assert box.evaluate("box => box === document.activeElement")
     keys.press("Alt+Slash")
     page.page.get_by_role("dialog").get_by_text("Alt").first.wait_for()

@@ -44,7 +44,7 @@ def test_a_chat_outlives_the_server(
         page = opened(context, url, place)
         page.answers.filter(has_text="word3").wait_for()
         assert page.answers.first.inner_text().strip() == "I see green 320x240 (turn 1)."
-        page.page.wait_for_function("document.querySelector('.turn img').naturalWidth === 320")
+        page.page.wait_for_function("() => document.querySelector('.turn img').naturalWidth === 320")
         page.page.locator(".chats").get_by_text("What colour?").wait_for()
         assert page.ask("And now?") == "I see green 320x240 (turn 3)."
         stranger = browser.new_context(locale="en-GB")

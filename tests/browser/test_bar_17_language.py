@@ -15,8 +15,8 @@ TEXTS = """() => {
         .filter(it => !it.closest('.answer, .turn .question, .tray'))
         .flatMap(it => ['aria-label', 'title', 'placeholder', 'alt'].map(name => it.getAttribute(name) || ''));
     const body = document.body.cloneNode(true);
-    const theirs = 'script, style, noscript, .answer, .question .said, .model, kbd, [lang], [translate=no], [aria-live], img';
-    body.querySelectorAll(theirs).forEach(it => it.remove());
+    const code = 'script, style, noscript, kbd, [translate=no], [lang], img';
+    body.querySelectorAll(code + ', .answer, .question .said, .model, [aria-live]').forEach(it => it.remove());
     return said.concat(body.innerText || body.textContent).join('\\n');
 }"""
 NO_WORDS = {  # names and units, the same in both languages

@@ -23,14 +23,16 @@ export function Start({ start }) {
     <ol class="stages">
       ${start.stages.map((stage) => html`<li class=${stage.seconds == null ? "now" : "past"}>${stage.text} <span>${seconds(stage.seconds ?? running)}</span></li>`)}
     </ol>
-    <p>
-      ${start.next_start_s != null ? t("owner.next_start", { wait: seconds(start.next_start_s) }) : ""}
-      ${start.elapsed_s != null ? t("owner.elapsed", { elapsed: seconds(start.elapsed_s) }) : ""}
-      ${last ? left(start.left_s) : ""}
-    </p>`;
+    <p>${said(start, last).join(" ")}</p>`;
 }
 
-function left(left_s) {
+const said = ({ next_start_s: wait, elapsed_s: elapsed, left_s: left }, last) => [
+  wait != null && t("owner.next_start", { wait: seconds(wait) }),
+  elapsed != null && t("owner.elapsed", { elapsed: seconds(elapsed) }),
+  last && remaining(left),
+].filter(Boolean);
+
+function remaining(left_s) {
   if (left_s == null) return t("owner.left_unknown");
   return left_s < 0.5 ? t("owner.left_longer") : t("owner.left", { left: seconds(left_s) });
 }
