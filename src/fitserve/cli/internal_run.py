@@ -75,11 +75,12 @@ def _edges(deployment: Deployment, clock: Clock) -> Edges:
     from fitserve.observe.past_starts import RecordedStarts
     from fitserve.observe.reader import LogReader
     from fitserve.observe.record import new_record
+    from fitserve.observe.recorder import Recorder
 
     prober = ImageProber(_demo_question if deployment.demo else square_question)
     journal = new_record(deployment.name, clock)
     past, doctor = RecordedStarts(), DeploymentDoctor()
-    return Edges(clock, journal, LogReader(), prober, EngineMeter(), NvmlMemory(), past, doctor)
+    return Edges(clock, journal, LogReader(), prober, EngineMeter(), NvmlMemory(), past, doctor, Recorder(deployment))
 
 
 class DeploymentDoctor:

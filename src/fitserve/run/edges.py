@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -85,6 +86,14 @@ class GpuMemory(Protocol):
     def holders(self) -> tuple[Holder, ...] | None: ...
 
 
+class Samples(Protocol):
+    """Keeps how cards, host and engine looked. `add` never raises and may take seconds; `problem` as the journal's."""
+
+    @property
+    def problem(self) -> str: ...
+    def add(self, state: str, pids: Sequence[int]) -> None: ...
+
+
 class PastStarts(Protocol):
     """How earlier starts of the same plan went."""
 
@@ -109,3 +118,4 @@ class Edges:
     gpu: GpuMemory
     past: PastStarts
     doctor: Doctor
+    samples: Samples

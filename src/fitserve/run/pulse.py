@@ -24,11 +24,15 @@ class Pulse(threading.Thread):
         clock: Clock,
         is_ours: Callable[[], bool | None],
         tell: Callable[[Event], None],
+        keep: Callable[[bool], None],
     ) -> None:
-        """`is_ours`: whether it is our engine that listens on the port; None while nobody does."""
+        """`is_ours`: whether it is our engine that listens on the port; None while nobody does.
+
+        `keep` is called after each look at an engine that answered, with what the look found.
+        """
         super().__init__(name="pulse", daemon=True)
         self._clock, self._is_ours = clock, is_ours
-        self._deployment, self._prober, self._tell = deployment, prober, tell
+        self._deployment, self._prober, self._tell, self._keep = deployment, prober, tell, keep
         self._ended = threading.Event()
 
     def end(self) -> None:
@@ -67,7 +71,9 @@ class Pulse(threading.Thread):
         idle = Idle(policy.probe_every_s, self._clock.monotonic())
         stall = Stall(policy.stall_s, self._deployment.longest_prompt)
         while not self._ended.wait(policy.health_every_s):
-            self._tell(self._looked(stall, idle))
+            look = self._looked(stall, idle)
+            self._tell(look)
+            self._keep(look.good)
 
     def _looked(self, stall: Stall, idle: Idle) -> Health:
         if not self._healthy():
