@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.verify.conftest import VISION, plan
 
@@ -77,27 +77,27 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str],
     return write
 
 
-def settings() -> tuple[str, str]:
+def reported() -> tuple[str, str]:
     check = asyncio.run(engine_report.settings(subject(), Published("")))
     return check.state.value, check.evidence or check.detail
 
 
 def test_settings_from_the_engines_log(log: Callable[[str, str], None]) -> None:
-    assert settings()[0] == "unknown"
+    assert reported()[0] == "unknown"
     log("engine.log", "non-default args: {'model': '/m', 'max_model_len': 32768, 'max_num_seqs': 16}")
-    assert settings() == (
+    assert reported() == (
         "ok",
         "The engine reports what was planned, 2 settings (max-model-len 32768, max-num-seqs 16).",
     )
     log("engine.log", "non-default args: {'model': '/m', 'max_model_len': 4096, 'max_num_seqs': 16}")
-    assert settings() == ("fail", "--max-model-len 4096 (32768)")
+    assert reported() == ("fail", "--max-model-len 4096 (32768)")
 
 
 def test_settings_after_months(log: Callable[[str, str], None]) -> None:
     log("engine.log", "Engine 000: Avg prompt throughput: 0.0 tokens/s")
     log("engine.log.2", "non-default args: {'model': '/m', 'max_model_len': 4096}")
     log("engine.log.1", "non-default args: {'model': '/m', 'max_model_len': 32768}")
-    assert settings()[0] == "ok"
+    assert reported()[0] == "ok"
 
 
 def memory(used: Used | None, **fields: Any) -> str:
@@ -123,6 +123,7 @@ def test_growth_counts_from_the_settled_turns() -> None:
     assert judged(subject(), [None] * 6).state is CheckState.UNKNOWN
 
 
+@settings(max_examples=25)
 @given(some.integers(0, 10**6), some.booleans())
 def test_pictures_that_follow_each_other_have_other_answers(number: int, demo: bool) -> None:
     old, new = asked(number, demo=demo), asked(number + 1, demo=demo)
