@@ -66,6 +66,7 @@ class Endpoint:
         loop = asyncio.get_running_loop()
         plan = self.programme(len(self.seen), request)
         self.seen.append(request)
+        request.setdefault("max_tokens", request.get("max_completion_tokens"))  # as `vllm bench` calls it
         if plan.status != 200:
             _whole(writer, plan.status, json.dumps({"error": {"message": "programmed refusal"}}))
             return

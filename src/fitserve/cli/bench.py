@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from fitserve.cli.target import Target
     from fitserve.measure.bench import Bench, Spec
     from fitserve.measure.sample import Sample
+    from fitserve.measure.vllm_bench import Theirs
     from fitserve.observe.record import RunRecord
+    from fitserve.run.deployment import Deployment
 
 SCHEMA_VERSION = 1
 
@@ -30,52 +33,99 @@ SCHEMA_VERSION = 1
 @click.option("--requests", type=click.IntRange(1), help="conversations a run (default: 6 a user, at least 16)")
 @click.option("--warmup", type=click.IntRange(0), help="conversations before, not counted (default: one a user)")
 @work_options
+@click.option(
+    "--engine",
+    type=click.Choice(["fitserve", "vllm-bench"]),
+    default="fitserve",
+    help="vllm-bench: the same work through `vllm bench serve` too, its figures beside ours",
+)
 @click.option("--model", default="", help="served model name (default: the first one served)")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="where the JSON lines go")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 @click.pass_context
-def command(ctx: click.Context, /, target: str, model: str, output: Path | None, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - a load's options, read by name
+def command(
+    ctx: click.Context,
+    /,
+    target: str,
+    engine: str,
+    model: str,
+    output: Path | None,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401 - a load's options, read by name
+) -> None:
     from fitserve.cli.target import answering_target
     from fitserve.clock import SystemClock
     from fitserve.measure.results import new_results
 
     found = answering_target(target, "", model)
     asked = specs(options, target or found.name)
+    other = _other(engine, found, asked)
     record = new_results("bench", found.name or "url", SystemClock(), output)
-    endpoint, benches, version = asyncio.run(_measured(found, asked, record))
+    endpoint, benches, theirs, version = asyncio.run(_measured(found, asked, record, other))
     record.close()
     if as_json:
-        click.echo(json.dumps(document(endpoint, found.name, version, benches, record), ensure_ascii=False))
+        click.echo(json.dumps(document(endpoint, found.name, version, benches, record, theirs), ensure_ascii=False))
     else:
-        _tell(endpoint, benches, record, found.is_demo)
+        _tell(endpoint, benches, record, found, theirs)
     ctx.exit(exit_code(benches))
 
 
+def _other(engine: str, found: Target, asked: tuple[Spec, ...]) -> Deployment | None:
+    """The deployment whose interpreter has `vllm bench`. Raises SettingsError where it can't do this work."""
+    from fitserve.errors import SettingsError
+    from fitserve.measure.vllm_bench import refuse
+    from fitserve.run.registry import load
+
+    if engine != "vllm-bench":
+        return None
+    deployment = load(found.name) if found.name else None
+    if deployment is None:
+        raise SettingsError(tr("measure.theirs_needs_name"), hint="fitserve bench NAME --engine vllm-bench")
+    for spec in asked:
+        refuse(spec)
+    return deployment
+
+
 async def _measured(
-    found: Target, asked: tuple[Spec, ...], record: RunRecord
-) -> tuple[Endpoint, list[Bench], str | None]:
+    found: Target, asked: tuple[Spec, ...], record: RunRecord, other: Deployment | None
+) -> tuple[Endpoint, list[Bench], list[Theirs | None], str | None]:
+    from fitserve.cli.bench_memory import memory_of
     from fitserve.cli.bench_screen import Progress
     from fitserve.measure.bench import bench, engine_version, reachable
     from fitserve.measure.results import memory_table
     from fitserve.measure.tables import bench_table, spec_table
-    from fitserve.observe.gpu_memory import NvmlMemory
 
     endpoint = await reachable(found.endpoint)
     version = await engine_version(endpoint)
     record.write("bench", **_head(found, endpoint, version))
-    stop, benches = _stop_on_interrupt(), []
+    stop, benches, theirs = _stop_on_interrupt(), [], []
+    memory = memory_of(found.name)
     for run, spec in enumerate(asked):
         if stop.is_set():
             break
         record.write("run", run=run, settings=spec_table(spec))
         listener = _Kept(Progress(_what(spec)), record, run)
         click.echo(_preparing(spec), err=True)
-        benches.append(await bench(endpoint, spec, NvmlMemory(), stop, listener))
+        benches.append(await bench(endpoint, spec, memory, stop, listener))
         listener.progress.end()
         if benches[-1].memory:
             record.write("memory", run=run, rows=memory_table(benches[-1].memory))
         record.write("result", run=run, **bench_table(benches[-1]))
-    return endpoint, benches, version
+        theirs.append(await _beside(other, spec, stop, record, run) if other else None)
+    return endpoint, benches, theirs, version
+
+
+async def _beside(other: Deployment, spec: Spec, stop: asyncio.Event, record: RunRecord, run: int) -> Theirs | None:
+    from fitserve.measure.tables import plain
+    from fitserve.measure.vllm_bench import vllm_bench
+
+    if stop.is_set():
+        return None
+    click.echo(tr("measure.theirs_runs", what=_what(spec)), err=True)
+    found = await vllm_bench(other, spec, stop)
+    if found:
+        record.write("vllm_bench", run=run, figures=plain(found))
+    return found
 
 
 class _Kept:
@@ -133,8 +183,11 @@ def _preparing(spec: Spec) -> str:
     return says(_what(spec), tr("measure.preparing", requests=requests, pictures=pictures))
 
 
-def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bool) -> None:
-    from fitserve.cli.bench_screen import memory_line, remarks, table
+def _tell(
+    endpoint: Endpoint, benches: list[Bench], record: RunRecord, found: Target, theirs: list[Theirs | None]
+) -> None:
+    from fitserve.cli.bench_memory import on_cpu
+    from fitserve.cli.bench_screen import beside, memory_line, remarks, table
     from fitserve.measure.words import pace_text, says, size_text, work_text
 
     if not benches:
@@ -144,9 +197,12 @@ def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bo
         click.echo(tr("measure.picture_cost", size=size_text(size), tokens=tokens))
     click.echo("\n" + "\n".join(table(benches)) + "\n\n" + tr("measure.spread_note") + "\n")
     for bench in benches:
-        for line in remarks(bench, endpoint, judge):
+        for line in remarks(bench, endpoint, found.is_demo):
             click.echo(says(pace_text(bench.spec.pace), line))
-    click.echo(memory_line(benches[-1]))
+    for bench, other in zip(benches, theirs, strict=False):
+        if other:
+            click.echo("\n" + "\n".join(beside(bench, other)) + "\n")
+    click.echo(memory_line(benches[-1], on_cpu=on_cpu(found.name)))
     if record.problem:
         click.echo(tr("measure.not_kept", problem=record.problem), err=True)
     click.echo(
@@ -155,17 +211,27 @@ def _tell(endpoint: Endpoint, benches: list[Bench], record: RunRecord, judge: bo
 
 
 def document(
-    endpoint: Endpoint, name: str, version: str | None, benches: list[Bench], record: RunRecord
+    endpoint: Endpoint,
+    name: str,
+    version: str | None,
+    benches: list[Bench],
+    record: RunRecord,
+    theirs: Sequence[Theirs | None] = (),
 ) -> dict[str, object]:
     """`bench --json`."""
+    from itertools import zip_longest
+
     from fitserve.measure.results import target_table
-    from fitserve.measure.tables import bench_table
+    from fitserve.measure.tables import bench_table, plain
 
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "bench",
         "target": target_table(endpoint.base_url, endpoint.model, name, version),
-        "runs": [bench_table(bench) for bench in benches],
+        "runs": [
+            bench_table(bench) | ({"vllm_bench": plain(other)} if other else {})
+            for bench, other in zip_longest(benches, theirs)
+        ],
         "file": str(record.path),
         "file_problem": record.problem or None,
     }

@@ -10,8 +10,9 @@ import click
 
 from fitserve.chat.clean import strip_control
 from fitserve.cli.up_result import padded, width
+from fitserve.measure.beside import beside_head, beside_rows
 from fitserve.measure.figure_row import figure_head, figure_row
-from fitserve.measure.words import invalid_text, listed, quantity_text
+from fitserve.measure.words import invalid_text, listed, pace_text, quantity_text, says
 from fitserve.text import tr
 from fitserve.units import format_bytes
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fitserve.measure.figures import Failure
     from fitserve.measure.sample import Sample
     from fitserve.measure.server import ServerView
+    from fitserve.measure.vllm_bench import Theirs
 
 _MOVING_S, _LINE_S = 0.25, 10.0
 
@@ -118,14 +120,28 @@ def _agreed(name: str, client: float | None, server: float | None) -> str:
     return text if client == server else f"{text} / {quantity_text(name, server)}"
 
 
+def beside(bench: Bench, theirs: Theirs) -> list[str]:
+    """Our figures and those of `vllm bench serve`, and in what they can't be the same."""
+    rows = [beside_head(), *beside_rows(bench.figures, theirs)]
+    widths = [max(width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        padded(row[0], widths[0])
+        + "  "
+        + "  ".join(padded(cell, size, right=True) for cell, size in zip(row[1:], widths[1:], strict=True))
+        for row in rows
+    ]
+    return [says(pace_text(bench.spec.pace), tr("measure.theirs_title")), *lines, tr("measure.theirs_note")]
+
+
 def _values(bench: Bench) -> dict[str, object]:
     """What the notes' placeholders may name."""
     count = bench.server.preemptions if "preempted" in bench.notes else bench.server.picture_cache_hits
     return {"unfinished": bench.unfinished, "count": count}
 
 
-def memory_line(bench: Bench) -> str:
-    """The peak of each card."""
+def memory_line(bench: Bench, *, on_cpu: bool = False) -> str:
+    """The peak of each card, or of all processes together."""
     if bench.memory_peak_bytes is None:
         return tr("measure.memory_unknown")
-    return tr("measure.memory_peak", cards=listed(format_bytes(card) for card in bench.memory_peak_bytes))
+    key = "measure.memory_peak_host" if on_cpu else "measure.memory_peak"
+    return tr(key, cards=listed(format_bytes(card) for card in bench.memory_peak_bytes))

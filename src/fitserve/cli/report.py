@@ -78,7 +78,7 @@ def _write_charts(reports: list, folder: Path) -> list[Path]:  # type: ignore[ty
 
 def _write_pngs(reports: list, folder: Path) -> list[Path]:  # type: ignore[type-arg]  # as above
     """In the first report's language where a font here can write it; none, and a word why, where none can be drawn."""
-    from fitserve.report.png import FONTS, language_for, png
+    from fitserve.report.png import INSTALL_FONTS, language_for, png
 
     try:
         language = language_for(reports[0].language)
@@ -88,7 +88,7 @@ def _write_pngs(reports: list, folder: Path) -> list[Path]:  # type: ignore[type
         click.echo(f"{missing.message}\n  {tr('failure.next')} {missing.hint}", err=True)
         return []
     if language != reports[0].language:
-        click.echo(f"{tr('report.png_in_english')}\n  {tr('failure.next')} {FONTS}", err=True)
+        click.echo(f"{tr('report.png_in_english')}\n  {tr('failure.next')} {INSTALL_FONTS}", err=True)
     return drawn
 
 

@@ -31,7 +31,7 @@ class MemoryWatch(threading.Thread):
             if used is None:
                 return
             self.samples.append((time.monotonic(), used))
-            self._ended.wait(_EVERY_S)
+            self._ended.wait(getattr(self._memory, "every_s", _EVERY_S))
 
     def end(self) -> tuple[int, ...] | None:
         """Stop, and the peak of each card; None where nothing is known."""

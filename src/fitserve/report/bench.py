@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fitserve.measure.beside import beside_head, beside_rows
 from fitserve.measure.figure_row import figure_head, figure_row
 from fitserve.measure.sample import Sample
 from fitserve.measure.server import Comparison
@@ -25,7 +26,7 @@ from fitserve.units import GIB, format_bytes
 def bench_sections(measured: Measured) -> list[Section]:
     """All that one bench says."""
     done = [(run, run.result) for run in measured.runs if run.result is not None]
-    found = [_figures(measured, done), _latency(done)]
+    found = [_figures(measured, done), _latency(done), *_beside(done)]
     deployment = measured.head.get("deployment")
     if isinstance(deployment, dict):
         found.append(ledger_section(deployment, str(deployment.get("name"))))
@@ -50,6 +51,19 @@ def _figures(measured: Measured, done: list[tuple[BenchRun, Result]]) -> Section
         tables=(Table(head, rows),),
         charts=charts,
     )
+
+
+def _beside(done: list[tuple[BenchRun, Result]]) -> list[Section]:
+    """A section for each load that `vllm bench serve` did, too."""
+    return [
+        Section(
+            says(pace_text(result.spec.pace), tr("measure.theirs_title")),
+            sentences=(tr("measure.theirs_note"),),
+            tables=(Table(beside_head(), beside_rows(result.figures, run.theirs)),),
+        )
+        for run, result in done
+        if run.theirs
+    ]
 
 
 def warnings(result: Result) -> list[str]:
@@ -116,6 +130,7 @@ def _memory(measured: Measured) -> Section | None:
     if not runs:
         return None
     cards = len(runs[0].memory[0]) - 1
+    on_cpu = "cpu" in str((measured.head.get("deployment") or {}).get("engine"))
     series, begun = [], 0.0
     for card in range(cards):
         points: list[tuple[float, float]] = []
@@ -123,8 +138,12 @@ def _memory(measured: Measured) -> Section | None:
         for run in runs:
             points += [(begun + row[0], row[card + 1] / GIB) for row in run.memory]
             begun = points[-1][0]
-        series.append(Series(tr("report.card", number=card), tuple(points)))
-    chart = lines("memory", tr("report.chart_memory"), (tr("report.seconds"), "GiB"), series)
+        series.append(Series(tr("report.processes") if on_cpu else tr("report.card", number=card), tuple(points)))
+    title = tr("report.chart_memory_host" if on_cpu else "report.chart_memory")
+    chart = lines("memory", title, (tr("report.seconds"), "GiB"), series)
     peaks = [max(int(row[card + 1]) for run in runs for row in run.memory) for card in range(cards)]
-    told = tr("measure.memory_peak", cards=listed(format_bytes(peak) for peak in peaks))
+    told = tr(
+        "measure.memory_peak_host" if on_cpu else "measure.memory_peak",
+        cards=listed(format_bytes(peak) for peak in peaks),
+    )
     return Section(tr("report.memory"), sentences=(told,), charts=(chart,))

@@ -6,11 +6,12 @@ import io
 from functools import cache
 
 from fitserve.errors import ToolMissing
+from fitserve.report.svg import FONTS
 from fitserve.text import tr
 
 _ZOOM = 2  # twice as many pixels as the page has: sharp on paper and on dense screens
 _INSTALL = "pip install 'fitserve[report]'"
-FONTS = "apt install fonts-noto-cjk"  # the command to type
+INSTALL_FONTS = "apt install fonts-noto-cjk"
 _SAMPLES = {"en": "M", "zh": "中"}
 
 
@@ -28,11 +29,9 @@ def can_write(language: str) -> bool:
     """Whether a font of this machine has the language's letters: without one they would silently be left out."""
     from PIL import Image
 
-    letter = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40"><text y="30">{_SAMPLES[language]}</text></svg>'
-    )
-    drawn = Image.open(io.BytesIO(png(letter))).convert("L")
-    return drawn.getextrema() != (255, 255)
+    letter = f'<text y="30" font-family="{FONTS}">{_SAMPLES[language]}</text>'
+    drawn = png(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40">{letter}</svg>')
+    return Image.open(io.BytesIO(drawn)).convert("L").getextrema() != (255, 255)
 
 
 def language_for(wanted: str) -> str:
@@ -40,4 +39,4 @@ def language_for(wanted: str) -> str:
     for language in (wanted, "en"):
         if can_write(language):
             return language
-    raise ToolMissing(tr("report.no_fonts"), hint=FONTS)
+    raise ToolMissing(tr("report.no_fonts"), hint=INSTALL_FONTS)

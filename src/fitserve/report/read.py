@@ -15,6 +15,7 @@ from fitserve.measure.server import ServerView
 from fitserve.measure.statistics import Estimate
 from fitserve.measure.tables import spec_from
 from fitserve.measure.verdict import Verdict
+from fitserve.measure.vllm_bench import Theirs
 from fitserve.observe.record import read_record
 from fitserve.text import tr
 
@@ -45,6 +46,7 @@ class BenchRun:
     result: Result | None
     samples: tuple[Sample, ...] = ()
     memory: tuple[tuple[float, ...], ...] = ()  # seconds, then bytes of each card
+    theirs: Theirs | None = None  # what `vllm bench serve` found with the same work
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,13 @@ def _bench(path: Path, head: Mapping[str, Any], rows: list[dict[str, Any]]) -> M
 def _run(number: int, rows: list[dict[str, Any]]) -> BenchRun:
     results = [row for row in rows if row["event"] == "result"]
     memory = [row for row in rows if row["event"] == "memory"]
+    theirs = [row for row in rows if row["event"] == "vllm_bench"]
     return BenchRun(
         number,
         result(results[-1]) if results else None,
         _samples(rows),
         tuple(tuple(row) for row in memory[-1]["rows"]) if memory else (),
+        converted(theirs[-1]["figures"], Theirs) if theirs else None,
     )
 
 
