@@ -124,6 +124,12 @@ def test_a_plan_tells_the_room() -> None:
     room = room_of_plan(plan)
     assert room == Room(2048, 2, PictureRule(32, 65_536, 1_048_576))
     assert (room.limits.tokens, room.limits.most_tokens, room.limits.longest_side) == (512, 1536, 1024)
+    plan["settings"] = {
+        "max_model_len": 32_768,
+        "max_num_batched_tokens": 512,
+        "limit_mm_per_prompt": {"image": {"count": 2, "width": 1024, "height": 768}},
+    }
+    assert room_of_plan(plan).limits.most_tokens == 770
     assert room_of_plan({}) == Room()
     assert room_of_plan({"settings": None, "pictures": {"cell": "x"}}) == Room()
     assert Room().limits.tokens is None

@@ -119,6 +119,11 @@ def test_any_line_gives_events_or_a_sentence(data: str) -> None:
         (413, "", "endpoint_too_large"),
         (429, "", "endpoint_busy"),
         (503, "", "endpoint_not_ready"),
+        (
+            400,
+            '{"error":{"message":"… which exceeds the pre-allocated encoder cache size 2048. Please reduce …"}}',
+            "endpoint_picture_pixels",
+        ),
         (502, "<html>Bad Gateway</html>", "endpoint_not_ready"),
         (400, '{"error":{"message":"At most 0 image(s) may be provided in one prompt."}}', "endpoint_text_only"),
         (400, '{"error":{"code":400,"message":"the request exceeds the available context size"}}', "endpoint_too_long"),

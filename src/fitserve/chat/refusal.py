@@ -23,7 +23,7 @@ _BY_LINE = (  # first match wins: vLLM's own lines, 0.17 to 0.33, and those of o
     (r"[Aa]t most \d+ \w+\(s\) may be provided", "too_many_pictures"),
     (r"is not a multimodal model|language[- ]model[- ]only|does not support (image|multimodal)", "text_only"),
     (r"image input is not supported|missing data required for image input", "text_only"),
-    (r"exceed the maximum of \d+ pixels|exceeds limit of \d+ pixels", "picture_pixels"),
+    (r"exceed the maximum of \d+ pixels|exceeds limit of \d+ pixels|encoder cache size", "picture_pixels"),
     (r"must be from one of the allowed domains", "picture_address"),
     (r"Failed to load image|cannot identify image|Non-base64 digit|Failed to apply \w+Processor on", "picture_unread"),
     (r"The model `[^`]*` does not exist", "no_model"),

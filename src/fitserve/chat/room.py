@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fitserve.chat.images import Limits
 from fitserve.facts.picture_rule import PictureRule
@@ -19,6 +19,7 @@ class Room:
     window: int | None = None
     pictures: int | None = None  # in one request, earlier turns' included
     rule: PictureRule | None = None
+    encoder_tokens: int | None = None  # the largest picture that the engine's encoder cache takes; None: any
 
     @property
     def reserve(self) -> int:
@@ -31,16 +32,25 @@ class Room:
         if self.window is None or self.rule is None:
             return Limits(rule=self.rule)
         share, most = self.window // _TURNS_WITH_PICTURES, self.window - self.reserve
-        return replace(Limits(), tokens=share, most_tokens=most, rule=self.rule)
+        return Limits(tokens=share, most_tokens=min(most, self.encoder_tokens or most), rule=self.rule)
 
 
 def room_of_plan(plan: Mapping[str, object]) -> Room:
     """From `plan --json`, as a deployment keeps it; what it does not say is unknown."""
     settings = _table(plan.get("settings"))
     limits = _table(settings.get("limit_mm_per_prompt"))
-    images = limits.get("image")
+    images, rule = limits.get("image"), _rule(_table(plan.get("pictures")))
     count = images.get("count") if isinstance(images, dict) else images
-    return Room(_count(settings.get("max_model_len")), _count(count), _rule(_table(plan.get("pictures"))))
+    encoder = _encoder_tokens(_table(images), rule, _count(settings.get("max_num_batched_tokens")))
+    return Room(_count(settings.get("max_model_len")), _count(count), rule, encoder)
+
+
+def _encoder_tokens(images: dict[str, object], rule: PictureRule | None, step: int | None) -> int | None:
+    """vLLM sizes its encoder cache for the largest picture that was announced, and for a step at least."""
+    width, height = _count(images.get("width")), _count(images.get("height"))
+    if rule is None or step is None or not width or not height:
+        return None
+    return max(step + rule.marks, rule.tokens(width, height))
 
 
 def _rule(table: dict[str, object]) -> PictureRule | None:
