@@ -133,6 +133,10 @@ class ChatPage:
         """How many questions this chat shows."""
         return int(self.page.locator(".messages").get_attribute("data-turns") or 0)
 
+    def new_topic(self) -> None:
+        """What the page asks at a new picture: what came before is not sent with it."""
+        self.page.locator(".asking button").first.click()
+
     def shows(self, text: str) -> None:
         """Wait until it stands in the conversation."""
         self.page.locator(".messages").get_by_text(text).first.wait_for()

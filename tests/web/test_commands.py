@@ -268,3 +268,12 @@ def test_the_page_and_its_files(run: Callable[[Case], None]) -> None:
             assert (await client.get(path)).status_code == 404
 
     run(case)
+
+
+def test_who_has_not_opened_the_page_is_told_to(run: Callable[[Case], None]) -> None:
+    async def case(client: Client) -> None:
+        client.cookies.clear()
+        refused = await client.post("/api/chats")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no_reader")
+
+    run(case)

@@ -27,6 +27,7 @@ GRACE_S = 0.5  # for a socket that was torn; a closed tab has to free its slot w
 _ARRIVAL_S = 5.0  # a page that was sent to a reader has opened its socket by then, or never will
 _LOOK_S = 0.1
 _MOST_OPEN = 100  # chats of one reader in memory
+_MOST_READERS = 200  # with something in memory
 _MOST_PREPARED = 64  # pictures of one reader that are not sent yet
 
 
@@ -143,8 +144,16 @@ class Readers:
     def __getitem__(self, reader: str) -> ReaderDesk:
         """By the id in their cookie."""
         if reader not in self._known:
+            self._forget_idle()
             self._known[reader] = ReaderDesk(self._folder / reader, self.endpoint, self._room, self.tabs, reader)
         return self._known[reader]
+
+    def _forget_idle(self) -> None:
+        """Of many readers, those whose tabs are closed: their chats are on the shelf, but for what was not to be kept."""
+        here = {tab.reader for tab in self.tabs}
+        for reader in tuple(self._known)[: max(0, len(self._known) - _MOST_READERS)]:
+            if reader not in here and not self._known[reader].answering:
+                del self._known[reader]
 
     def page_sent(self, reader: str) -> None:
         """A browser is loading the page: a reload asks for it before the old socket is closed."""

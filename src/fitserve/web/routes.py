@@ -202,7 +202,10 @@ class Commands:
         return JSONResponse(desk.settings.document())
 
     def _desk(self, request: Request) -> ReaderDesk:
-        return self._readers[reader_of_request(request).id]
+        reader = reader_of_request(request)
+        if reader.is_new:
+            raise Invalid(said("page.no_reader"), code="no_reader", next_step=said("page.no_reader_next"))
+        return self._readers[reader.id]
 
     async def _chat(self, request: Request) -> OpenChat:
         return await self._desk(request).chat(request.path_params["id"])

@@ -27,7 +27,8 @@ class Tab:
     chat: OpenChat | None = None  # the one that it shows
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     list_changed: bool = False
-    status: Status | None = None  # to be sent; None: it has the newest
+    status: Status | None = None  # the newest
+    _status: Status | None = None  # what it has
     _version: int = -1
     _text: str = ""
     _thinking: str = ""
@@ -48,9 +49,9 @@ class Tab:
         if self.list_changed:
             self.list_changed = False
             yield {"event": "chats"}
-        if self.status is not None:
-            status, self.status = self.status, None
-            yield {"event": "status", "status": status}
+        if self.status is not None and self.status != self._status:
+            self._status = self.status
+            yield {"event": "status", "status": self.status}
 
     def _growth(self, chat: OpenChat) -> Message:
         text, thinking = chat.answer_now

@@ -34,7 +34,7 @@ function Entry({ chat, current, close }) {
         <span class="name">${chat.name || t("page.untitled")}</span>
         <span class="when">${chat.answering ? t("page.answering") : moment(chat.updated)}</span>
       </a>
-      <details class="more">
+      <details class="more over">
         <summary aria-label=${t("page.more", { name: chat.name })} title=${t("page.more", { name: chat.name })}>⋯</summary>
         <div class="menu">
           <a class="item" href=${`/api/chats/${chat.id}/export?as=markdown&language=${language}`} download>${t("page.export_markdown")}</a>

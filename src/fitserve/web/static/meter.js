@@ -25,7 +25,7 @@ export function Meter({ meter }) {
   const about = meter.estimated ? "page.meter_about" : "page.meter";
   const line = meter.window ? t(about, { used: count(meter.used), window: count(meter.window) }) : t("page.meter_unknown", { used: count(meter.used) });
   return html`
-    <details class="meter grow">
+    <details class="meter grow over">
       <summary title=${t("page.meter_what")}>
         ${meter.window && html`<progress class=${meter.nearly_full ? "full" : ""} max=${meter.window} value=${Math.min(meter.used, meter.window)} aria-label=${t("page.meter_what")}></progress>`}
         <span>${line}</span>

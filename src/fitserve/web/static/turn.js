@@ -52,7 +52,7 @@ function Foot({ turn, chat }) {
   return html`
     <div class="tools">
       ${turn.answer && html`<${Copy} text=${turn.answer} label=${t("page.copy_answer")} />`}
-      ${chat && html`<${IconButton} icon="again" label=${t("page.again")} onClick=${() => again()} />`}
+      ${chat && !chat.problem && html`<${IconButton} icon="again" label=${t("page.again")} onClick=${() => again()} />`}
       ${chat?.can_undo && html`<${IconButton} icon="undo" label=${t("page.undo")} onClick=${undo} />`}
       ${setAside && html`<button type="button" class="quiet small" onClick=${() => again(true)}>${t("page.compare_after_all")}</button>`}
       ${turn.figures && html`<span class="figures">${turn.figures}</span>`}
