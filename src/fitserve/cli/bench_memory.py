@@ -37,6 +37,14 @@ def memory_of(name: str) -> UsedMemory:
     return ProcessMemory(name) if on_cpu(name) else NvmlMemory()
 
 
+def memory_here(name: str) -> UsedMemory:
+    """For a deployment that is still to be started here: the cards', where a driver answers."""
+    from fitserve.observe.gpu_memory import NvmlMemory
+
+    cards = NvmlMemory()
+    return ProcessMemory(name) if cards.used_bytes() is None else cards
+
+
 def on_cpu(name: str) -> bool:
     """Whether it is a deployment that computes on the processor."""
     from fitserve.run.registry import load

@@ -109,17 +109,17 @@ def _compared(
     options: dict[str, Any],
     as_json: bool,
 ) -> tuple[Comparing, bool]:
+    from fitserve.cli.bench_memory import memory_here
     from fitserve.cli.compare_service import DeploymentService, base_wishes, room
     from fitserve.cli.up_screen import Lines
     from fitserve.measure.compare import Comparing
-    from fitserve.observe.gpu_memory import NvmlMemory
     from fitserve.run.control import Control
 
     control = Control()
     base = base_wishes(target, options["engine_python"])
     service = DeploymentService(base, parsed, control, Lines(), options["timeout"])
     record.write("compare", **kept_head(target, plan))
-    comparing = Comparing(plan, service, NvmlMemory(), listener(plan, record))
+    comparing = Comparing(plan, service, memory_here(base.name), listener(plan, record))
     try:
         with room(control, options["stop_running"]):
             comparing.run(lambda trial: keep(record, trial), _budget(options["minutes"], as_json))

@@ -108,18 +108,19 @@ def _searched(
     record: RunRecord,
     removed: dict[str, str],
 ) -> tuple[Plan, dict[str, str], Tuned]:
+    from fitserve.cli.bench_memory import memory_here
     from fitserve.cli.compare import kept_head, listener, made_plan
     from fitserve.cli.compare_service import DeploymentService
     from fitserve.cli.up_screen import Lines
     from fitserve.measure.tune import Budget, Tuning
-    from fitserve.observe.gpu_memory import NvmlMemory
 
     plan = made_plan(tuple(parsed), options | {"rounds": 5})
     click.echo(tr("measure.tuning", settings=" · ".join(parsed), minutes=f"{options['minutes']:g}"), err=True)
     service = DeploymentService(base, parsed, control, Lines(), options["timeout"])
     record.write("compare", **kept_head(target, plan))
     budget = Budget(options["minutes"] * 60)
-    tuning = Tuning(service, NvmlMemory(), listener(plan, record), lambda trial: _heard(trial, record, budget))
+    memory = memory_here(base.name)
+    tuning = Tuning(service, memory, listener(plan, record), lambda trial: _heard(trial, record, budget))
     return plan, removed, tuning.run(plan, budget)
 
 

@@ -25,12 +25,11 @@ class MemoryWatch(threading.Thread):
         self.samples: list[tuple[float, tuple[int, ...]]] = []
 
     def run(self) -> None:
-        """Look, wait, look again; a machine without a driver is not asked twice."""
+        """Look, wait, look again: what can't be seen yet (nothing runs) may be seen later."""
         while not self._ended.is_set():
             used = self._memory.used_bytes()
-            if used is None:
-                return
-            self.samples.append((time.monotonic(), used))
+            if used is not None:
+                self.samples.append((time.monotonic(), used))
             self._ended.wait(getattr(self._memory, "every_s", _EVERY_S))
 
     def end(self) -> tuple[int, ...] | None:
