@@ -4,9 +4,9 @@ import { ask } from "./owner_ask.js";
 import { Bench } from "./owner_bench.js";
 import { Diagnosis } from "./owner_diagnosis.js";
 import { Facts, figure, Ledger, seconds, Table } from "./owner_figures.js";
+import { Job } from "./owner_job.js";
 import { Log } from "./owner_log.js";
 import { usePolled } from "./owner_poll.js";
-import { Verification } from "./owner_verify.js";
 import { Problem } from "./problem.js";
 import { t } from "./texts.js";
 import { html, useEffect, useState } from "./view.js";
@@ -68,14 +68,6 @@ function Actions({ one, mayAct }) {
       ${one.job && html`<${Job} job=${one.job} />`}
       ${problem && html`<${Problem} problem=${problem} />`}
     </div>`;
-}
-
-function Job({ job }) {
-  return html`
-    ${job.runs && html`<p role="status">${t(`owner.job_${job.kind}`)}</p>`}
-    ${job.result && html`<p role="status">${t(`owner.done_${job.kind}`)}</p>`}
-    ${job.error && html`<${Problem} problem=${job.error} />`}
-    ${job.told.length > 0 && html`<${Verification} checks=${job.told} />`}`;
 }
 
 function Trouble({ one }) {

@@ -1,7 +1,9 @@
 // Where the engine does not answer: its start with stages and times, or why it is down and what would cure it.
+import { api } from "./api.js";
+import { ownerKey } from "./owner_api.js";
 import { Diagnosis } from "./owner_diagnosis.js";
 import { seconds } from "./owner_figures.js";
-import { api } from "./api.js";
+import { LastJob } from "./owner_job.js";
 import { t } from "./texts.js";
 import { html, useEffect, useState } from "./view.js";
 
@@ -11,6 +13,7 @@ export function EngineState({ status }) {
   return html`
     <section class="engine" aria-label=${t("owner.engine")}>
       ${status.start && html`<${Start} start=${status.start} />`}
+      ${ownerKey() && status.name && html`<${LastJob} name=${status.name} />`}
       ${(!status.start || status.start.failures > 0) && html`<${Down} status=${status} />`}
     </section>`;
 }
