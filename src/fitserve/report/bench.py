@@ -92,7 +92,7 @@ def _both(row: Comparison) -> str:
 
 
 def _throughput(users: list[tuple[int, Result]]) -> Chart:
-    points = sorted((float(count), result.figures.throughput) for count, result in users)
+    points = sorted(((float(count), result.figures.throughput) for count, result in users), key=lambda point: point[0])
     series = [
         Series(tr("report.all_users"), tuple((x, y.output_tokens) for x, y in points if y.output_tokens is not None))
     ]

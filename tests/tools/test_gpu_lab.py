@@ -1,0 +1,77 @@
+"""The recorded GPU runs: the page is made from them, the planner's arithmetic meets them, the product plays them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from fitserve.observe.moments import read_moments
+from fitserve.report.read import read_measured
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "tests" / "data" / "gpu"
+GIB = 2**30
+STARTED = ("half-plan", "half-articles", "whole-31-plan", "two-plan", "two-articles")
+
+
+@pytest.fixture(scope="module")
+def lab() -> ModuleType:
+    """The lab's report; by its path, because other tools have modules of the same name."""
+    spec = importlib.util.spec_from_file_location("gpu_lab_report", ROOT / "tools" / "gpu_lab" / "report.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_what_the_command_makes(lab: ModuleType) -> None:
+    text = lab.PAGE.read_text(encoding="utf-8")
+    assert lab.written(text, lab.page(lab.results())) == text
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_the_cache_follows_to_the_token_from_the_measured_pool(lab: ModuleType, name: str) -> None:
+    case = next(case for case in lab.results() if case["name"] == name)
+    assert lab._follows(case, case["predicted"]["kv"], case["log"]["kv_tokens"])
+
+
+@pytest.mark.parametrize(("name", "blocks"), [("whole-31-plan", 128), ("two-plan", 128)])
+def test_the_graph_probe_took_a_block_for_each_captured_sequence(lab: ModuleType, name: str, blocks: int) -> None:
+    case = next(case for case in lab.results() if case["name"] == name)
+    computed = blocks * case["predicted"]["kv"]["bytes_per_block"]
+    assert [seen for seen in case["probe_seen_bytes"] if abs(seen / computed - 1) > 0.03] == []
+
+
+def test_default_sequences_leave_too_little_for_the_probe(lab: ModuleType) -> None:
+    case = next(case for case in lab.results() if case["name"] == "whole-31-defaults")
+    probe = next(row["expected"] for row in case["predicted"]["ledger"] if row["item"] == "graph_probe")
+    assert case["predicted"]["verdict"] == "does_not_fit"
+    loaded = (case["log"]["ranks"]["0"]["loaded"] + 0.5) * GIB  # weights, and the context of one card
+    assert loaded + probe > case["cards"][0]["free_bytes"]
+
+
+def test_measured_rows_stand_beside_the_predicted_ones(lab: ModuleType) -> None:
+    case = next(case for case in lab.results() if case["name"] == "two-plan")
+    rows = {name: values for name, _, _, values in lab.ledger_rows(case)}
+    assert [round(value / GIB, 2) for value in rows["context"]] == [2.0, 2.0]
+    assert [round(value / GIB, 2) for value in rows["activation_peak"]] == [1.29, 1.29]
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.bench.jsonl")), ids=lambda path: path.name)
+def test_a_recorded_load_is_read_as_bench_wrote_it(path: Path) -> None:
+    measured = read_measured(path)
+    assert [run.result.spec.pace.users for run in measured.runs if run.result] == [1, 4, 16, 64]
+    assert all(run.samples for run in measured.runs)
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.samples.jsonl")), ids=lambda path: path.name)
+def test_a_recording_holds_moments_of_its_cards(path: Path) -> None:
+    cards = {len(moment.sample.cards or ()) for moment in read_moments(path)}
+    assert cards == {2 if "-two-" in path.name else 1}
+
+
+def test_what_is_kept_is_small() -> None:
+    assert [path.name for path in KEPT.iterdir() if path.stat().st_size > 300_000] == []
