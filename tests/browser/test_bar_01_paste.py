@@ -24,9 +24,7 @@ def taken_as_text(page: ChatPage, text: str, picture: bool = False) -> bool:
 
 
 @both_looks
-def test_a_pasted_picture_goes_with_the_question(
-    look: Look, open_page: Open, picture: MakePicture, seen: Seen
-) -> None:
+def test_a_pasted_picture_goes_with_the_question(look: Look, open_page: Open, picture: MakePicture, seen: Seen) -> None:
     page = open_page(look)
     page.paste(picture("green"))
     assert page.thumbnails.count() == 1

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from fitserve.text import tr
 from fitserve.text.catalog import sentences
+from fitserve.units import format_bytes
+from fitserve.web.intake import PICTURE_LIMIT
 
 STATIC = Path(__file__).parent / "static"
 _LATER = ("theme.js", "formulas.js", "colours.js")  # runs before all others; and what only some answers need
@@ -56,5 +58,6 @@ def _styles() -> list[Path]:
 @cache
 def _boot(language: str, is_demo: bool) -> str:
     texts = {f"{area}.{name}": sentence for area in _AREAS for name, sentence in sentences(language, area).items()}
-    told = json.dumps({"language": language, "demo": is_demo, "texts": texts}, ensure_ascii=False)
-    return told.replace("<", "\\u003c")  # no sentence can end the element
+    limit = {"bytes": PICTURE_LIMIT, "text": format_bytes(PICTURE_LIMIT)}
+    told = {"language": language, "demo": is_demo, "limit": limit, "texts": texts}
+    return json.dumps(told, ensure_ascii=False).replace("<", "\\u003c")  # no sentence can end the element

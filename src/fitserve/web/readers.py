@@ -149,7 +149,7 @@ class Readers:
         return self._known[reader]
 
     def _forget_idle(self) -> None:
-        """Of many readers, those whose tabs are closed: their chats are on the shelf, but for what was not to be kept."""
+        """Of many readers, those who have no tab: their chats are on the shelf, but for what was not to be kept."""
         here = {tab.reader for tab in self.tabs}
         for reader in tuple(self._known)[: max(0, len(self._known) - _MOST_READERS)]:
             if reader not in here and not self._known[reader].answering:

@@ -4,6 +4,7 @@ const boot = JSON.parse(document.getElementById("boot").textContent);
 export const language = boot.language;
 export const otherLanguage = language === "zh" ? "en" : "zh";
 export const isDemo = boot.demo;
+export const limit = boot.limit; // of a picture file
 
 export function t(key, values = {}) {
   const sentence = boot.texts[key] ?? key; // that every key has one is tested

@@ -1,7 +1,7 @@
 // The pictures that go with the next question. Each is prepared by the server as soon as it is added.
 import { upload } from "./api.js";
 import { store } from "./store.js";
-import { t } from "./texts.js";
+import { limit, t } from "./texts.js";
 
 const KEPT = "fitserve-tray"; // prepared pictures survive a reload
 const coming = new Set();
@@ -50,6 +50,11 @@ export function restore() {
 }
 
 function prepare(entry, asIs) {
+  if (entry.file.size > limit.bytes) { // known before it is sent: a refusal in the middle of a body is no sentence
+    const problem = { message: t("page.body_too_large", { limit: limit.text }), next: "" };
+    change([...store.state.pictures, { ...entry, state: "refused", problem }]);
+    return;
+  }
   const leaving = new AbortController();
   put({ ...entry, leaving });
   const task = upload(entry.file, asIs, leaving.signal)
