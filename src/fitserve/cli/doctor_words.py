@@ -103,7 +103,7 @@ def _finding(finding: Finding) -> None:
     click.echo(f"{label}  {finding.cause} · {tr('doctor.stage', stage=stage_name(finding.stage))} · {sure}")
     _part(tr("doctor.what"))
     _paragraph(finding.summary)
-    why = why_text(finding.cause)
+    why = finding.why or why_text(finding.cause)
     if why:
         _paragraph(why)
     if finding.evidence:

@@ -59,6 +59,7 @@ class Finding:
     summary: str
     evidence: tuple[Evidence, ...]
     fixes: tuple[Fix, ...] = ()
+    why: str = ""  # where this kind of the cause has a reason of its own
 
     @property
     def first_line(self) -> int:

@@ -11,6 +11,7 @@ from fitserve.diagnose.finding import Fix
 from fitserve.diagnose.version import knows
 from fitserve.text import tr
 
+_LARGE_GIB = 48  # from here on a hundredth of the card is too much to round to
 HEADROOM_GIB = 0.3  # kept free beyond what was asked for: allocations that follow the failed one
 
 
@@ -45,8 +46,11 @@ def environment(key: str, **variables: str) -> Fix:
 def lower_utilization(case: Case, missing_gib: float | None = None) -> Fix | None:
     """Give less to vLLM, so that what lies outside its share finds room. The KV cache pays."""
     now, total = case.utilization, case.total_gib
-    share = 0.03 if not (missing_gib and total) else max(0.02, (missing_gib + HEADROOM_GIB) / total)
-    new = max(0.3, round(now - min(share, 0.12), 2))
+    least, digits = (0.02, 2) if total is None or total < _LARGE_GIB else (0.005, 3)
+    share = 0.03 if not (missing_gib and total) else max(least, (missing_gib + HEADROOM_GIB) / total)
+    new = round(now - min(share, 0.12), digits)
+    if new < 0.05:
+        return None
     if case.number("--kv-cache-memory-bytes") or new >= now:
         return None
     return weighed({"--gpu-memory-utilization": new}, "lower_utilization", _pool(case, new), now=now, new=new)

@@ -68,7 +68,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "severity_text": tr(f"doctor.severity_{finding.severity}"),
         "confidence_text": tr(f"doctor.confidence_{finding.confidence}"),
         "summary": finding.summary,
-        "why": why_text(finding.cause),
+        "why": finding.why or why_text(finding.cause),
         "evidence": [{"line": one.line, "text": plain(one.text)[:_LONGEST]} for one in finding.evidence],
         "fixes": [_fix(number, fix) for number, fix in enumerate(finding.fixes)],
     }

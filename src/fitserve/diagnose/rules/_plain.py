@@ -30,7 +30,15 @@ def finding(
         confidence = Confidence.MEDIUM
     summary = tr(f"causes.{key or cause}", **values)
     kept = tuple(fix for fix in fixes if fix)
-    return Finding(cause, severity, confidence, stage, summary, case.evidence(*seen, figures=figures), kept)
+    evidence = case.evidence(*seen, figures=figures)
+    return Finding(cause, severity, confidence, stage, summary, evidence, kept, _why(key))
+
+
+def _why(key: str) -> str:
+    try:
+        return tr(f"causes.{key}_why") if key else ""
+    except KeyError:  # the reason of the cause in general holds
+        return ""
 
 
 def early(case: Case, *keys: str) -> Hit | None:

@@ -14,7 +14,7 @@ import re
 
 from fitserve.diagnose.case import Case
 from fitserve.diagnose.finding import Confidence, Finding, Fix
-from fitserve.diagnose.fixes import set_utilization, step
+from fitserve.diagnose.fixes import HEADROOM_GIB, set_utilization, step
 from fitserve.diagnose.oom import find_oom
 from fitserve.diagnose.rule import Rule, remark, see
 from fitserve.diagnose.rules._memory import held_by_others
@@ -55,7 +55,7 @@ def _fixes(case: Case) -> list[Fix | None]:
     free, total = case.figure("free_at_start_gib"), case.figure("total_gib")
     if free is None or total is None:
         return [step("wait_for_memory"), step("free_card")]
-    share = int((free / total - 0.02) * 100) / 100
+    share = int((free - HEADROOM_GIB) / total * 1000) / 1000
     if total - free < 1.2:  # only the context: the share is too near 1
         return [set_utilization(case, share, "share_below_free")]
     return [step("free_card"), set_utilization(case, share, "share_beside_other")]

@@ -19,6 +19,7 @@ from fitserve.diagnose.rules._plain import finding
 from fitserve.stage import Stage
 
 CAUSE = "kernel_crash"
+_AFTER = ("previous error during capture", "Encoder cache miss for", "encoder_output is not None")
 
 
 def judge(case: Case) -> Finding | None:
@@ -26,8 +27,8 @@ def judge(case: Case) -> Finding | None:
     notes = case.noted("crash")
     if any("custom_all_reduce" in hit.text for hit in case.hits("nccl_error")):  # transfers, not a kernel of the model
         return None
-    if find_oom(case) is not None:  # a capture that ran out of memory breaks what comes after it
-        seen = [hit for hit in seen if "previous error during capture" not in hit.text]
+    if find_oom(case) is not None:  # what ran out of memory breaks what comes after it
+        seen = [hit for hit in seen if not any(words in hit.text for words in _AFTER)]
     if not seen and not notes:
         return None
     confidence = Confidence.HIGH if seen else Confidence.MEDIUM
