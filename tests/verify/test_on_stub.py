@@ -74,7 +74,10 @@ FAULTS: list[tuple[str, dict[str, object], str, str]] = [
 
 
 @pytest.mark.parametrize(("name", "script", "state", "said"), FAULTS, ids=[fault[0] for fault in FAULTS])
-def test_a_fault_is_found(up: Up, name: str, script: dict[str, object], state: str, said: str) -> None:
+def test_a_fault_is_found(
+    up: Up, name: str, script: dict[str, object], state: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fitserve.verify.streaming._FREED_S", 1.0)
     check = seen(up(**script), name)[name]
     assert check.state == state, check
     assert said in check.detail
