@@ -1,6 +1,6 @@
 """A fix of the doctor's, applied: planned anew with the change in it, then the engine is started again; its page stays.
 
-The page's button and `fitserve doctor NAME --apply` both end here.
+It is what `fitserve up NAME` does with the changed flag, but for the page, which is asked from and must not be stopped.
 """
 
 from __future__ import annotations
@@ -78,12 +78,14 @@ def apply(prepared: Prepared, control: Control) -> Deployment:
 
 
 def _drafted(wishes: Wishes) -> Draft:
+    from fitserve.cli.up_fetch import nearer
     from fitserve.cli.up_plan import drafted, picked
     from fitserve.cli.up_start import taken_ports
 
+    taken = taken_ports() - {wishes.port or 0}
     values = {name: value for name, value in wishes.values.items() if value is not None}
     wishes = replace(wishes, values=values)
-    return drafted(wishes, lambda: picked(wishes.engine_python, lambda _: False), taken_ports() - {wishes.port or 0})
+    return drafted(wishes, lambda: picked(wishes.engine_python, lambda _: False), taken, nearer=nearer)
 
 
 def _changed(deployment: Deployment, fix: Fix) -> tuple[Wishes, Wishes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.responses import JSONResponse
@@ -40,7 +41,10 @@ async def tell(watch: Watch, listeners: Listeners) -> None:
     """Tell the tabs how the engine is, for as long as there are any. Runs until it is cancelled."""
     while True:
         if len(listeners):
-            listeners.status_changed(await statuses(watch))
+            try:
+                listeners.status_changed(await statuses(watch))
+            except Exception as error:  # noqa: BLE001 - a look that fails is told in the log, and is not the last one
+                logging.getLogger("uvicorn.error").warning("no look at the engine: %r", error)
         await asyncio.sleep(_EVERY_S)
 
 

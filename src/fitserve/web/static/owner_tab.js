@@ -11,13 +11,23 @@ const EVERY_MS = 3000;
 export function OwnerTab({ status }) {
   const [chosen, choose] = useState("");
   const [key, setKey] = useState(ownerKey());
-  const { value, problem } = usePolled(() => owner("GET", ""), EVERY_MS, key);
+  const look = async () => {
+    const told = await owner("GET", "").catch((problem) => ({ problem }));
+    const refused = told.problem ? told.problem.code === "owner_key" : !told.may_act;
+    if (refused && ownerKey()) { // it is another by now: to go on giving it would be guessing
+      forgetKey();
+      setKey("");
+    }
+    if (told.problem) throw told.problem;
+    return told;
+  };
+  const { value, problem } = usePolled(look, EVERY_MS, key);
   const names = value?.deployments.map((row) => row.name) ?? [];
   const shown = names.includes(chosen) ? chosen : names.includes(status?.name) ? status.name : names[0];
   const closed = problem?.code === "owner_key";
   return html`
     <div class="owner">
-      <${Key} may=${value?.may_act} known=${!!key} changed=${() => setKey(ownerKey())} />
+      <${Key} may=${value?.may_act} changed=${() => setKey(ownerKey())} />
       ${problem && !closed && html`<${Problem} problem=${problem} />`}
       ${value && !names.length && html`<p>${t("owner.none")}</p>`}
       ${names.length > 0 && html`<${List} rows=${value.deployments} shown=${shown} choose=${choose} />`}
@@ -35,7 +45,7 @@ const List = ({ rows, shown, choose }) => html`
     </ul>
   </nav>`;
 
-function Key({ may, known, changed }) {
+function Key({ may, changed }) {
   const [problem, setProblem] = useState(null);
   const open = async (event) => {
     event.preventDefault();
@@ -56,7 +66,7 @@ function Key({ may, known, changed }) {
       <input type="text" name="username" autocomplete="username" value="owner" hidden />
       <label>${t("owner.key")} <input name="key" type="password" autocomplete="current-password" required aria-describedby="key-hint" /></label>
       <button class="plain">${t("owner.key_give")}</button>
-      <p id="key-hint">${t(known ? "owner.key_old" : "owner.read_only")} <code translate="no">fitserve page --owner-key</code></p>
+      <p id="key-hint">${t("owner.read_only")} <code translate="no">fitserve page --owner-key</code></p>
       ${problem && html`<${Problem} problem=${problem} />`}
     </form>`;
 }
