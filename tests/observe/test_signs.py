@@ -71,8 +71,14 @@ def test_a_moment_that_looked_at_cards_only_is_no_restart() -> None:
 
 def test_a_page_that_did_not_come_is_no_restart() -> None:
     moments = made_run()
-    silent = replace(moments[60], services=(replace(moments[60].services[0], state="hung", metrics=None),))
-    assert signs([*moments[:60], silent, *moments[61:]], "lead").seconds == 1190
+    for state in ("hung", "starting"):
+        silent = replace(moments[60], services=(replace(moments[60].services[0], state=state, metrics=None),))
+        assert signs([*moments[:60], silent, *moments[61:]], "lead").seconds == 1190
+
+
+def test_an_engine_that_had_counted_nothing_is_another_after_it_was_away() -> None:
+    fresh = [replace(m, services=made_run(10)[0].services) for m in made_run()]
+    assert signs([*fresh[:60], stopped(fresh[60]), *fresh[61:]], "lead").seconds == 580
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ class Recorder(threading.Thread):
     def __init__(self, path: Path, log: Path, gpus: Sequence[int], name: str, url: str) -> None:
         super().__init__(name="recorder", daemon=True)
         self._file, self._log, self._gpus = path.open("w", encoding="utf-8"), log, gpus
-        self._case, self._url = name, url
+        self._case, self._url, self._served = name, url, False
         self._sampler, self._ended = NvmlSampler(), threading.Event()
 
     def run(self) -> None:
@@ -46,7 +46,9 @@ class Recorder(threading.Thread):
     def _service(self) -> Service:
         """The engine by its metrics, which it tells from the moment on that it serves."""
         told = read_metrics(client.metrics(self._url, _METRICS_S))
-        return Service(self._case, self._url, "answering" if told else "starting", told, cards=tuple(self._gpus))
+        self._served = self._served or told is not None
+        state = "answering" if told else "unreachable" if self._served else "starting"
+        return Service(self._case, self._url, state, told, cards=tuple(self._gpus))
 
     def end(self) -> None:
         """Stop and close the file."""

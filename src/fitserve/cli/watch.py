@@ -49,7 +49,7 @@ def command(
     at_end = once or (recording is not None and not as_json and not _moves())
     looks = _looks(source, _pause(every_s, recording is not None, at_end, as_json))
     if at_end:
-        looks = _last(looks if recording else islice(looks, 2))  # a rate needs two looks
+        looks = _ends(looks) if recording else _last(islice(looks, 2))  # a rate needs two looks
     show = _line if as_json else _page if at_end or not _moves() else _screen
     return _verdict(show(history.overview(window_s) for history in looks))
 
@@ -104,6 +104,16 @@ def _last(looks: Iterable[History]) -> Iterator[History]:
     yield from deque(looks, maxlen=1)
 
 
+def _ends(looks: Iterable[History]) -> Iterator[History]:
+    """Of a recording the last moment at which something answered, and the end where that is another."""
+    for history in _last(looks):
+        answered = history.answered()
+        if answered is not None:
+            yield answered
+        if answered is None or answered.moments[-1] != history.moments[-1]:
+            yield history
+
+
 def _line(overviews: Iterable[Overview]) -> Iterator[Overview]:
     """JSON lines on stdout."""
     from fitserve.observe.overview import to_document
@@ -145,8 +155,8 @@ def _verdict(overviews: Iterable[Overview]) -> int:
     """0 where something answered at the last look; where only the machine was watched, its cards have to be known."""
     last = None
     with suppress(KeyboardInterrupt):  # the usual end of a watch
-        for last in overviews:
-            pass
+        for overview in overviews:
+            last = overview
     if last is None:
         return 1
     return 0 if last.answers or (not last.services and last.moment.sample.cards) else 1

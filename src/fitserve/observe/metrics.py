@@ -48,6 +48,11 @@ class Metrics:
     histograms: Mapping[str, Buckets] = field(default_factory=dict)
     cache: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def has_counted(self) -> bool:
+        """Whether anything has happened to this engine yet."""
+        return any(value for name, value in self.values.items() if name not in GAUGES)
+
     def restarted_since(self, before: Metrics) -> bool:
         """Whether a counter fell: another engine counts now."""
         return any(value < before.values.get(name, 0.0) for name, value in self.values.items() if name not in GAUGES)

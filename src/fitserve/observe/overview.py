@@ -61,6 +61,13 @@ class History:
             half = len(self.moments) // 2
             self.moments[:half] = self.moments[:half:2]
 
+    def answered(self) -> History | None:
+        """Up to the last moment at which a service answered; None where none ever did."""
+        for number in range(len(self.moments), 0, -1):
+            if any(service.state == "answering" for service in self.moments[number - 1].services):
+                return History(self.moments[:number])
+        return None
+
     def overview(self, seconds: float) -> Overview:
         """Of the last moment; rates and latencies over so many seconds before it. There must be a moment."""
         lately = reversed(self.moments[-_LATELY:])

@@ -92,8 +92,9 @@ def service_of(moment: Moment, name: str) -> Service | None:
 def since_start(moments: Sequence[Moment], name: str) -> Sequence[Moment]:
     """From the last start on: while an engine loads, memory grows because it must.
 
-    A start is where counters fall, where the first are told, or where some are told after it was away. A moment that
-    did not look at the service says nothing of it. A clock that was set back begins anew too.
+    A start is where counters fall, or where the first are told. After a time away that is all that tells a new engine
+    from a page that did not come, unless the old one had counted nothing yet. A moment that did not look at the service
+    says nothing of it. A clock that was set back begins anew too.
     """
     first, last, away = 0, None, False
     for number, moment in enumerate(moments):
@@ -104,7 +105,7 @@ def since_start(moments: Sequence[Moment], name: str) -> Sequence[Moment]:
             continue
         away = away or service.state in _AWAY
         if service.metrics is not None:
-            if last is None or away or service.metrics.restarted_since(last):
+            if last is None or service.metrics.restarted_since(last) or (away and not last.has_counted):
                 first = number
             last, away = service.metrics, False
     return moments[first:]
