@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fitserve.cli.status import held_text
 from fitserve.errors import SettingsError
 from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.environment import engine_env
@@ -225,3 +226,11 @@ def test_a_folder_with_brackets_and_spaces_is_found_again(home: Path, monkeypatc
 def test_a_record_stays_json(home: Path) -> None:
     write_live(MOMENT, live_paths("one"))
     assert json.loads(live_paths("one")[0].read_text())["stages"] == [{"stage": "load", "at_s": 1.5}]
+
+
+def test_who_holds_memory_is_told_with_what_is_known() -> None:
+    full = {"pid": 7, "used_bytes": 1 << 30, "process": "python", "owner": "ann", "since": 1.8e9}
+    assert held_text(full).startswith("GPU memory is still held by python (pid 7, of ann, since 2027-01-1")
+    assert "1.00 GiB" in held_text(full)
+    hidden = held_text({"pid": 7, "used_bytes": None, "process": None, "owner": None, "since": None})
+    assert hidden.count("unknown") == 4
