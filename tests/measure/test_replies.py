@@ -65,6 +65,14 @@ def test_any_cut_gives_the_same_reply(places: list[int]) -> None:
     assert len(got.times_s) == 3 and list(got.times_s) == sorted(got.times_s)
 
 
+def test_tokens_without_text_take_their_time() -> None:
+    """After `ignore_eos` has carried a model past its end, its tokens have no text."""
+    parts = [delta(role="assistant", content=""), delta(content="red"), delta(content=""), delta(content="")]
+    parts += [event({"choices": [{"delta": {}, "finish_reason": "length"}]}), b"data: [DONE]\n\n"]
+    got = reply(cut(HEAD + chunked(*parts), []))
+    assert (got.text, len(got.times_s)) == ("red", 3)
+
+
 def test_a_piece_has_the_time_at_which_it_was_whole() -> None:
     first = WHOLE.index("红".encode())
     assert reply(cut(WHOLE, [first, first + 20])).times_s[1] > first

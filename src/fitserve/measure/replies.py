@@ -53,7 +53,10 @@ _DECODER = msgspec.json.Decoder(_Chunk)
 
 @dataclass(frozen=True)
 class Reply:
-    """A streamed answer. `times_s` has one entry a piece of text, of the loop's clock. Unknown counts are None."""
+    """A streamed answer. `times_s` has one entry a piece, of the loop's clock: the first with text, and all after it.
+
+    Unknown counts are None.
+    """
 
     text: str
     times_s: tuple[float, ...]
@@ -148,7 +151,7 @@ def _streamed(pieces: Iterator[tuple[float, bytes]] | list[tuple[float, bytes]])
             break
         chunk = _chunk(data)
         text, reason = _said(chunk)
-        if text:
+        if text or (texts and text is not None):
             texts.append(text)
             times.append(time_s)
         finish, usage = reason or finish, chunk.usage or usage
@@ -168,12 +171,18 @@ def _chunk(data: bytes) -> _Chunk:
     return chunk
 
 
-def _said(chunk: _Chunk) -> tuple[str, str]:
+def _said(chunk: _Chunk) -> tuple[str | None, str]:
+    """The text and the reason of the end. None: not even an empty text, so no token of the model either.
+
+    A token may have no text: a special one, or the first bytes of a letter. An answer of exactly so many tokens goes on
+    after the model's own end with nothing but those.
+    """
     if not chunk.choices:
-        return "", ""
+        return None, ""
     choice = chunk.choices[0]
     delta = choice.delta or _Delta()
-    return (delta.reasoning or delta.reasoning_content or "") + (delta.content or ""), choice.finish_reason or ""
+    parts = [part for part in (delta.reasoning or delta.reasoning_content, delta.content) if part is not None]
+    return "".join(parts) if parts else None, choice.finish_reason or ""
 
 
 def _reply(text: str, times: tuple[float, ...], finish: str, usage: _Usage | None) -> Reply:

@@ -15,7 +15,7 @@ class Sample:
     sent_s: float
     connect_s: float
     ended_s: float
-    times_s: tuple[float, ...] = ()  # one a piece of text
+    times_s: tuple[float, ...] = ()  # one a piece: the first with text, and all after it
     pictures: int = 0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
