@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from cases import cases, changed
+from peers import cure_share, named_share, sentence
 from score import Tally, tallied
 
 from fitserve.diagnose.mistakes import table as mistakes
@@ -51,17 +52,20 @@ def table() -> tuple[str, list[str]]:
     counted = [case for case in every if case.current and case.sure]
     older = [case for case in every if not (case.current and case.sure)]
     scored, again, old = tallied(counted), tallied(map(changed, counted)), tallied(older)
-    rows = [
-        "| cause | cases | stage | cause first | cure in the first two | with free parts changed |",
-        "|---|---|---|---|---|---|",
-    ]
+    titles = ["cause", "cases", "stage", "cause first", "cure in the first two", "with free parts changed"]
+    titles += ["vllm-doctor: anything", "ml-memguard: cure"]
+    rows = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     causes = ["", *sorted(scored.keys() - {""})]
-    rows += [_row(cause or "**all**", scored[cause], again[cause]) for cause in causes]
+    for cause in causes:
+        own = [case for case in counted if cause in ("", case.cause)]
+        others = f" {named_share(own)} | {cure_share(own)} |"
+        rows.append(_row(cause or "**all**", scored[cause], again[cause]) + others)
     total = old[""]
     rows.append(
         f"\nOlder engines and guessed labels, apart: {total.cases} cases, stage {_share(total.stage, total.cases)}, "
         f"cause {_share(total.cause, total.cases)}, cure {_share(total.cure, total.curable)}.\n"
     )
+    rows.append(sentence(counted))
     return "\n".join(rows), [*scored[""].missed, *again[""].missed, *total.missed]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cases import Labelled
@@ -50,10 +50,15 @@ def cured(case: Labelled, diagnosis: Diagnosis) -> bool:
     for fix in diagnosis.findings[0].fixes[:2]:
         if set(fix.env) & set(case.cure["env"]):
             return True
-        for flag in set(fix.set) & set(case.cure["set"]):
-            if _same_way(case.flags.get(flag), fix.set[flag], case.cure["set"][flag]):
-                return True
+        if moved(case, fix.set):
+            return True
     return False
+
+
+def moved(case: Labelled, change: Mapping[str, object]) -> bool:
+    """Whether a change moves one of the flags that cured the case, in the same direction."""
+    shared = set(change) & set(case.cure["set"])
+    return any(_same_way(case.flags.get(flag), change[flag], case.cure["set"][flag]) for flag in shared)
 
 
 def _same_way(old: object, ours: object, theirs: object) -> bool:
