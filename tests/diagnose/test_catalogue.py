@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "tools" / "catalogue"))
 
-from patterns import unmatched
+from patterns import all_patterns, known_dead, name, unmatched
 from templates import BLANK, templates
 
+from fitserve.engines.find import pick_engine
 from fitserve.observe.log.match import pattern
+
+TOOL = Path(__file__).parent.parent.parent / "tools" / "catalogue"
+DEAD = pattern("b", "cache", r"Nobody writes this about the cache")
 
 SOURCE = """
 def run(logger, gib, message="%storch.compile took %.2f s in total"):
@@ -38,5 +45,21 @@ def test_templates_are_found_with_their_blanks(tmp_path):
 
 def test_a_pattern_without_a_template_is_reported(tmp_path):
     alive = pattern("a", "available", r"^Available KV cache memory: (-?\d+(?:\.\d+)?) GiB")
-    dead = pattern("b", "cache", r"Nobody writes this about the cache")
-    assert unmatched([alive, dead], templates(package(tmp_path))) == [dead]
+    assert unmatched([alive, DEAD], templates(package(tmp_path))) == [DEAD]
+
+
+def test_the_tool_fails_where_patterns_are_dead(tmp_path):
+    command = [sys.executable, str(TOOL), str(package(tmp_path))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "kv_short/serve" in done.stdout
+    assert "available_kv_gib/available" not in done.stdout
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(600)  # it parses the whole package
+def test_what_the_pinned_engine_can_no_longer_write_is_listed():
+    """Neither a dead pattern that is not listed, nor a listed one that is alive."""
+    (vllm,) = pick_engine(None, "cpu").python.parent.parent.glob("lib/python3*/site-packages/vllm")
+    dead = {name(item) for item in unmatched([*all_patterns(), DEAD], templates(vllm))}
+    assert dead == known_dead() | {name(DEAD)}

@@ -11,12 +11,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from patterns import all_patterns, unmatched
+from patterns import all_patterns, known_dead, name, unmatched
 from templates import BLANK, templates
-
-from fitserve.observe.log.match import Pattern
-
-DEAD = Path(__file__).parent / "dead.txt"
 
 
 def main() -> int:
@@ -27,18 +23,12 @@ def main() -> int:
         for item in found:
             print(f"{item.file}:{item.line}\t{item.kind}\t{item.text.replace(BLANK, '…')!r}")
         return 0
-    known = {line.split("\t")[0] for line in DEAD.read_text(encoding="utf-8").splitlines() if line and line[0] != "#"}
     dead = unmatched(all_patterns(), found)
-    news = [item for item in dead if name(item) not in known]
+    news = [item for item in dead if name(item) not in known_dead()]
     print(f"{len(found)} templates, {len(all_patterns())} patterns, {len(dead)} match nothing, {len(news)} of them new")
     for item in news:
         print(f"{name(item)}\t{item.shape.pattern}")
     return int(bool(news))
-
-
-def name(item: Pattern) -> str:
-    """A pattern's name: its key and its first word, since stages share a key."""
-    return f"{item.key}/{item.words[0]}"
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from templates import BLANK, Template
 
@@ -13,7 +14,6 @@ from fitserve.observe.log.figures import FIGURES
 from fitserve.observe.log.match import Pattern
 from fitserve.observe.log.stages import MARKS
 
-# What a blank is filled with: a pattern asks for a number here, a name there.
 # What the blanks are filled with, in turn: a pattern asks for a number here, a name there.
 _FILLINGS = (
     ("1",), ("1.0",), ("word",), ("GPU", "1", "1", "1.0"), ("1", "word"), ("word", "1"), ("1.0 GiB",), ("0", "1"),
@@ -29,7 +29,7 @@ FOREIGN = frozenset(
         "host_memory", "killed", "host_frozen", "memory_words", "ray_memory", "nonsense", "marks", "shard_damaged",
         "gated", "no_network", "disk_full", "port_taken", "remote_code", "nccl_error", "shm_small", "hangs", "ordinal",
         "note_held", "slow_note", "stopped", "shared_memory", "gguf", "died", "forked", "ray_cards", "weight_shapes",
-        "model_type", "wrong_import", "config_key", "gguf_architecture", "fp8_arch",
+        "bad_argument", "nccl_full", "ptx", "model_type", "wrong_import", "config_key", "gguf_architecture", "fp8_arch",
     }
 )  # fmt: skip
 
@@ -37,6 +37,17 @@ FOREIGN = frozenset(
 def all_patterns() -> list[Pattern]:
     """Stages, figures and causes."""
     return [*MARKS, *FIGURES, *watched()]
+
+
+def name(item: Pattern) -> str:
+    """A pattern's name: its key and its first word, since stages share a key."""
+    return f"{item.key}/{item.words[0]}"
+
+
+def known_dead() -> set[str]:
+    """The names in dead.txt: what only other versions than the pinned one write."""
+    lines = (Path(__file__).parent / "dead.txt").read_text(encoding="utf-8").splitlines()
+    return {line.split("\t")[0] for line in lines if line and line[0] != "#"}
 
 
 def unmatched(patterns: Iterable[Pattern], templates: Iterable[Template]) -> list[Pattern]:
