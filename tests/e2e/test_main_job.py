@@ -71,6 +71,16 @@ def test_the_checklist_knows_that_it_runs(fitserve: Fitserve, demo: dict[str, An
     assert {line["state"] for line in lines.values()} <= {"ok", "unknown"}
 
 
+def test_the_doctor_asks_ever_larger_pictures_and_finds_nothing(fitserve: Fitserve, demo: dict[str, Any]) -> None:
+    told = fitserve.json("doctor", "demo", "--probe")
+    checks = {check["name"]: check for check in told["checks"]}
+    assert told["findings"] == []
+    assert {name for name, check in checks.items() if check["state"] in ("warn", "fail")} == set()
+    asked = [name for name in checks if name.startswith("probe_")]
+    assert asked[:4] == ["probe_text", "probe_64", "probe_448", "probe_1024"]
+    assert "tokens" in checks[asked[-1]]["detail"]
+
+
 def test_a_second_up_joins(fitserve: Fitserve, demo: dict[str, Any]) -> None:
     again = fitserve.json("up", "demo", timeout_s=20)
     assert again["already_running"] is True

@@ -27,7 +27,7 @@ def probed(deployment: Deployment, facts: ModelFacts | None) -> Iterator[Check]:
         reply = _ask(deployment, content)
         seconds = time.monotonic() - started
         good = reply.status == 200
-        detail = tr("doctor.probe_seconds", seconds=seconds) if good else _complaint(reply)
+        detail = _answered(reply, seconds) if good else _complaint(reply)
         yield Check(name, CheckState.OK if good else CheckState.FAIL, detail)
         if not good:
             return
@@ -66,6 +66,15 @@ def _ask(deployment: Deployment, content: object) -> Reply:
     body = {"model": deployment.served_model_name, "max_tokens": 16, "temperature": 0}
     body["messages"] = [{"role": "user", "content": content}]
     return request(deployment, "/v1/chat/completions", _TIMEOUT_S, body)
+
+
+def _answered(reply: Reply, seconds: float) -> str:
+    """Its time, and its tokens: a large picture that costs no more than a smaller one was shrunk."""
+    usage = reply.table().get("usage")
+    tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
+    if not isinstance(tokens, int):
+        return tr("doctor.probe_seconds", seconds=seconds)
+    return tr("doctor.probe_tokens", seconds=seconds, tokens=tokens)
 
 
 def _complaint(reply: Reply) -> str:
