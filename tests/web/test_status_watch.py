@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 
 import httpx2
 import pytest
-from tests.web.owner_case import cards, deployment, view
+from tests.web.owner_case import cards, deployment, metrics, seen, view
 
 from fitserve.chat.endpoint import Endpoint
 from fitserve.clock import Clock, ManualClock
 from fitserve.observe.gpu_samples import Sample
 from fitserve.run.live import State
 from fitserve.run.view import View
-from fitserve.web.status import tokens_per_second
-from fitserve.web.status_routes import statuses
+from fitserve.web.status import Seen, tokens_per_second
+from fitserve.web.status_routes import documents, is_quiet, tell
 from fitserve.web.status_watch import Watch
 
 PAGE = 'vllm:num_requests_running{{engine="0"}} 3.0\nvllm:generation_tokens_total{{engine="0"}} {tokens}\n'
@@ -82,7 +82,7 @@ def test_nobody_there() -> None:
 
     transport = httpx2.MockTransport(refuse)
     watching = Watch(Endpoint("http://127.0.0.1:9"), sampler=RecordedCards(), transport=transport)
-    told = asyncio.run(statuses(watching))
+    told = documents(asyncio.run(watching.seen()))
     assert {language: status["state"] for language, status in told.items()} == {"en": "silent", "zh": "silent"}
 
 
@@ -95,3 +95,50 @@ def test_somebody_elses_metrics() -> None:
 def test_the_served_name_is_the_deployments() -> None:
     seen = asyncio.run(watch(Engine(), lambda _: view(of=deployment())).seen())
     assert (seen.model, seen.metrics and seen.metrics.values["running"]) == ("qwen", 3.0)
+
+
+class Tabs:
+    """Two open tabs that remember what they were told."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, dict[str, object]]] = []
+
+    def __len__(self) -> int:
+        return 2
+
+    def status_changed(self, statuses: dict[str, dict[str, object]]) -> None:
+        self.told.append(statuses)
+
+
+def test_the_tabs_are_told_and_a_look_that_fails_is_not_the_last() -> None:
+    looks = iter([ZeroDivisionError, None, None])
+
+    def breaks_once(_: str) -> View | None:
+        if fault := next(looks, None):
+            raise fault
+        return view(State.STARTING)
+
+    async def listen() -> Tabs:
+        tabs, clock = Tabs(), ManualClock()
+        telling = asyncio.create_task(tell(watch(Engine(), breaks_once, clock), tabs, busy_s=0.01))
+        while len(tabs.told) < 2:
+            clock.sleep(1.0)
+            await asyncio.sleep(0.01)
+        telling.cancel()
+        return tabs
+
+    told = asyncio.run(listen()).told
+    assert [(one["en"]["state"], one["zh"]["state_text"]) for one in told[:2]] == [("starting", "启动中")] * 2
+
+
+@pytest.mark.parametrize(
+    ("one", "quiet"),
+    [
+        (seen(metrics=metrics(running=0.0, waiting=0.0)), True),
+        (seen(metrics=metrics(running=1.0)), False),
+        (seen(metrics=metrics(waiting=1.0)), False),
+        (seen(answers=False), False),
+    ],
+)
+def test_a_busy_engine_is_looked_at_more_often(one: Seen, quiet: bool) -> None:
+    assert is_quiet(one) is quiet

@@ -18,9 +18,11 @@ from fitserve.web.status_diagnosis import document as diagnosis_document
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from fitserve.web.status import Seen
     from fitserve.web.status_watch import Watch
 
-_EVERY_S = 1.5
+_BUSY_S, _QUIET_S = 1.5, 5.0  # between two looks; each leaves a line in the engine's log
+_NOBODY_S = 0.2  # until somebody opens the page
 Status = dict[str, object]
 
 
@@ -31,21 +33,30 @@ class Listeners(Protocol):
     def status_changed(self, statuses: dict[str, Status]) -> None: ...
 
 
-async def statuses(watch: Watch) -> dict[str, Status]:
-    """The present one in each language."""
-    seen = await watch.seen()
+def documents(seen: Seen) -> dict[str, Status]:
+    """What was seen, in each language."""
     return {language: document(seen, language) for language in LANGUAGES}
 
 
-async def tell(watch: Watch, listeners: Listeners) -> None:
+async def tell(watch: Watch, listeners: Listeners, busy_s: float = _BUSY_S) -> None:
     """Tell the tabs how the engine is, for as long as there are any. Runs until it is cancelled."""
     while True:
+        wait_s = _NOBODY_S
         if len(listeners):
+            wait_s = busy_s
             try:
-                listeners.status_changed(await statuses(watch))
+                seen = await watch.seen()
+                listeners.status_changed(documents(seen))
+                wait_s = _QUIET_S if is_quiet(seen) else busy_s
             except Exception as error:  # noqa: BLE001 - a look that fails is told in the log, and is not the last one
                 logging.getLogger("uvicorn.error").warning("no look at the engine: %r", error)
-        await asyncio.sleep(_EVERY_S)
+        await asyncio.sleep(wait_s)
+
+
+def is_quiet(seen: Seen) -> bool:
+    """Whether it answers and nobody asks: then little changes."""
+    values = seen.metrics.values if seen.metrics else {}
+    return seen.answers and not values.get("running") and not values.get("waiting")
 
 
 def status_routes(watch: Watch, diagnoses: Diagnoses) -> list[Route]:

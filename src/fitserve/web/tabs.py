@@ -82,6 +82,7 @@ class Tabs:
 
     def __init__(self) -> None:
         self._tabs: set[Tab] = set()
+        self._statuses: dict[str, Status] = {}
 
     def __iter__(self) -> Iterator[Tab]:
         return iter(tuple(self._tabs))
@@ -92,6 +93,9 @@ class Tabs:
     def add(self, tab: Tab) -> None:
         """It has opened."""
         self._tabs.add(tab)
+        if status := self._statuses.get(tab.language):
+            tab.status = status
+            tab.wake.set()
 
     def remove(self, tab: Tab) -> None:
         """It is gone."""
@@ -111,7 +115,8 @@ class Tabs:
                 tab.wake.set()
 
     def status_changed(self, statuses: dict[str, Status]) -> None:
-        """The newest status, by language."""
+        """The newest status, by language. Who comes next gets it at once."""
+        self._statuses = statuses
         for tab in self._tabs:
             tab.status = statuses[tab.language]
             tab.wake.set()
