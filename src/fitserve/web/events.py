@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from fitserve.web.readers import Readers
 
+_LEFT = (1000, 1001)  # said by a browser that closes a tab; a line that tore says nothing
+
 
 def events(readers: Readers) -> Callable[[WebSocket], Awaitable[None]]:
     """The endpoint."""
@@ -34,25 +36,31 @@ def events(readers: Readers) -> Callable[[WebSocket], Awaitable[None]]:
         language = "zh" if socket.query_params.get("language") == "zh" else "en"
         tab = Tab(socket.query_params.get("tab", "")[:64], reader.id, language)
         readers.tab_opened(tab)
-        sending = asyncio.create_task(tab.send_news(socket.send_json, chat_document))
+        left = False
         try:
-            while True:
-                await _heard(await socket.receive_text(), tab, readers)
-        except WebSocketDisconnect:
-            pass
+            async with asyncio.TaskGroup() as both:
+                both.create_task(_tell(socket, tab))
+                both.create_task(_hear(socket, tab, readers))
+        except* WebSocketDisconnect as gone:
+            left = all(isinstance(one, WebSocketDisconnect) and one.code in _LEFT for one in gone.exceptions)
         finally:
-            sending.cancel()
-            with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
-                await sending
-            readers.tab_closed(tab)
+            readers.tab_closed(tab, left)
 
     return listen
 
 
-async def _heard(text: str, tab: Tab, readers: Readers) -> None:
-    """`{"watch": ID}`; what is not understood is passed over."""
-    with suppress(ValueError, ChatMissing):
-        value = json.loads(text)
-        wanted = value.get("watch") if isinstance(value, dict) else None
-        if isinstance(wanted, str):
-            tab.watch(await readers[tab.reader].chat(wanted) if wanted else None)
+async def _tell(socket: WebSocket, tab: Tab) -> None:
+    """The news, until the other side is gone; how it went is heard by the one who listens."""
+    with suppress(WebSocketDisconnect, RuntimeError):  # RuntimeError: Starlette's, after the end
+        await tab.send_news(socket.send_json, chat_document)
+
+
+async def _hear(socket: WebSocket, tab: Tab, readers: Readers) -> None:
+    """`{"watch": ID}`; what is not understood is passed over. Raises WebSocketDisconnect at the end."""
+    while True:
+        text = await socket.receive_text()
+        with suppress(ValueError, ChatMissing):
+            value = json.loads(text)
+            wanted = value.get("watch") if isinstance(value, dict) else None
+            if isinstance(wanted, str):
+                tab.watch(await readers[tab.reader].chat(wanted) if wanted else None)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from fitserve.chat.endpoint import Endpoint
     from fitserve.chat.room import Room
 
-GRACE_S = 0.5  # for a socket that was torn; a closed tab has to free its slot within a second
+_GRACE_S = 0.5  # a tab that was closed has to free its slot within a second
+_TORN_S = 5.0  # a line that tore may come back
 _ARRIVAL_S = 5.0  # a page that was sent to a reader has opened its socket by then, or never will
 _LOOK_S = 0.1
 _MOST_OPEN = 100  # chats of one reader in memory
@@ -165,10 +166,10 @@ class Readers:
         if self._arriving.get(tab.reader):
             self._arriving[tab.reader].popleft()
 
-    def tab_closed(self, tab: Tab) -> None:
-        """After a moment, stop the answers that nobody waits for."""
+    def tab_closed(self, tab: Tab, left: bool) -> None:
+        """After a moment, stop the answers that nobody waits for. `left`: it said so itself."""
         self.tabs.remove(tab)
-        task = asyncio.create_task(self._free(tab.reader))
+        task = asyncio.create_task(self._free(tab.reader, _GRACE_S if left else _TORN_S))
         self._waiting.add(task)
         task.add_done_callback(self._waiting.discard)
 
@@ -178,8 +179,8 @@ class Readers:
             for chat in reader.answering:
                 await chat.stop()
 
-    async def _free(self, reader: str) -> None:
-        await asyncio.sleep(GRACE_S)
+    async def _free(self, reader: str, grace_s: float) -> None:
+        await asyncio.sleep(grace_s)
         while self._is_arriving(reader):
             await asyncio.sleep(_LOOK_S)
         for chat in self[reader].answering:
