@@ -1,4 +1,4 @@
-"""The states with most in them, in the two looks that `test_axe.py` leaves out: Chinese on a desk, English on a telephone.
+"""The fullest states in the two looks that `test_axe.py` leaves out: Chinese on a desk, English on a telephone.
 
 `FITSERVE_SCREENS=DIR pytest -m browser tests/browser/test_screens.py tests/browser/test_axe.py` keeps their pictures.
 """
