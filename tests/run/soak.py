@@ -29,8 +29,6 @@ from fitserve.run.processes import Process, command_line, running
 from fitserve.run.registry import save
 from stub_engine.interpreter import make_interpreter
 
-MEMORY_BYTES = 4 << 30
-
 
 @dataclass
 class Tally:
@@ -108,8 +106,8 @@ def start_faults(rounds: int) -> Iterator[Tally]:
         assert faults.ended(deployment, runner).state == "stopped"
 
     def refused() -> None:
-        deployment = real.demo("poor")
-        runner, live = faults.started(deployment, faults.memory_limit(deployment, MEMORY_BYTES))
+        deployment = real.demo("poor", kv_gib=real.LIMIT_GIB)
+        runner, live = faults.started(deployment, faults.memory_limit(deployment, real.LIMIT_GIB << 30))
         assert runner.wait(60) == 70
         assert (live.state, live.diagnosis["cause"]) == ("failed", "host_ram"), live
         assert not faults.members("poor")

@@ -17,7 +17,6 @@ from fitserve.run.control import Control
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
 WORKER = "SIGKILL to a worker"
-MEMORY_BYTES = 4 << 30  # of address space: less than the engine takes to start
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +53,8 @@ def test_read_only_state_and_a_clock_that_runs_back(home: Path) -> None:
 
 
 def test_a_memory_limit_that_is_reached(home: Path) -> None:
-    deployment = real.demo("poor")
-    runner, live = faults.started(deployment, faults.memory_limit(deployment, MEMORY_BYTES))
+    deployment = real.demo("poor", kv_gib=real.LIMIT_GIB)
+    runner, live = faults.started(deployment, faults.memory_limit(deployment, real.LIMIT_GIB << 30))
     assert (live.state, live.reason) == ("failed", "engine_died")
     assert live.diagnosis["cause"] == "host_ram", live.evidence
     assert runner.wait(60) == 70
