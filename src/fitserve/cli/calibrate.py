@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from fitserve.plan.calibration import Calibration
 
 NAMES = (
-    "context", "communicators", "non_torch", "graph_base", "graph_each", "vision", "language", "sampler", "compile",
+    "context", "communicators", "non_torch", "late_channels", "graph_base", "graph_each",
+    "vision", "language", "sampler", "compile",
 )  # fmt: skip
 
 
@@ -65,7 +66,7 @@ def _show(gpus: str, version: str | None, as_json: bool) -> int:
         click.secho(f"{card} · vLLM {engine.version} · {own}", bold=True)
         for name in NAMES:
             low, middle, high = getattr(item, name)
-            unit = "MiB" if name in NAMES[:5] else "×"
+            unit = "MiB" if name in NAMES[:6] else "×"
             click.echo(f"  {tr(f'calibrate.{name}'):<42} {low:>8.2f} {middle:>8.2f} {high:>8.2f} {unit}")
         for source in item.sources:
             click.echo(f"  {tr('calibrate.source')} {source}")

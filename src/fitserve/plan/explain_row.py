@@ -137,7 +137,7 @@ def _peak(rank: RankLedger) -> list[str]:
 
 
 def _non_torch(rank: RankLedger) -> list[str]:
-    span = rank.calibration.amount("non_torch")
+    span = rank.non_torch
     low, high = span.low // MIB, span.high // MIB
     sources = tr("explain.sources", sources="; ".join(rank.calibration.sources))
     return [tr("explain.row_non_torch", low=low, high=high), sources]

@@ -85,6 +85,12 @@ class RankLedger:
         return found + self.calibration.amount("communicators") if self.settings.tensor_parallel_size > 1 else found
 
     @cached_property
+    def non_torch(self) -> Interval:
+        """Modules, JIT code and late channels, taken after the snapshot: inside the budget."""
+        found = self.calibration.amount("non_torch")
+        return found + self.calibration.amount("late_channels") if self.settings.tensor_parallel_size > 1 else found
+
+    @cached_property
     def rope(self) -> Interval:
         return point(rope_bytes(self.given.model, self.given.rules.rope_factor))
 
@@ -133,7 +139,7 @@ class RankLedger:
             + self.rope
             + self.runner
             + self.peak
-            + self.calibration.amount("non_torch")
+            + self.non_torch
             + self.graphs_in_budget
         )
 
@@ -183,7 +189,7 @@ class RankLedger:
         yield exact("workspace", self.workspace, tr("plan.note_workspace"))
         yield exact("encoder_cache", self.encoder, tr("plan.note_encoder"))
         yield ranged("activation_peak", self.peak, basis, tr("plan.note_peak"))
-        yield ranged("non_torch", figures.amount("non_torch"), basis, source)
+        yield ranged("non_torch", self.non_torch, basis, source)
         yield ranged("graphs", self.graphs, basis, tr("plan.note_graphs", count=captures(self.settings).count))
         yield self._pool_row(pool_bytes)
         yield ranged("reserve", self._reserve(pool_bytes), basis, self._reserve_note())

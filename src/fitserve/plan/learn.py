@@ -48,7 +48,7 @@ def compare(rank: RankLedger, figures: Mapping[str, object]) -> list[Row]:
         ("weights", (weights_low, weights_low, rank.weights + rank.rope.high), _bytes(figures, "weights_gib")),
         ("kv_pool", _ends(rank.pool), _bytes(figures, "available_kv_gib")),
         ("graphs", _ends(rank.graphs), _bytes(figures, "graph_actual_gib")),
-        ("non_torch", _ends(rank.calibration.amount("non_torch")), _bytes(figures, "non_torch_gib")),
+        ("non_torch", _ends(rank.non_torch), _bytes(figures, "non_torch_gib")),
         ("context", _ends(rank.context), _context(figures)),
         ("activation_peak", _ends(rank.peak), peak_of(rank, figures)),
     ]
@@ -82,7 +82,7 @@ def lessons(rank: RankLedger, figures: Mapping[str, object]) -> dict[str, float]
         found[name] = max(0.0, (context - base) / MIB)
     non_torch = _bytes(figures, "non_torch_gib")
     if non_torch is not None:
-        found["non_torch"] = non_torch / MIB
+        found["non_torch"] = non_torch / MIB  # of several ranks with their late channels: these are 0 in a learned file
     graphs, count = _bytes(figures, "graph_actual_gib"), captures(rank.settings).count
     if graphs is not None and count:
         base = rank.calibration.amount("graph_base").expected

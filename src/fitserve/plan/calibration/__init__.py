@@ -36,6 +36,7 @@ class Calibration:
     context: Span  # CUDA context of one rank, before vLLM's snapshot, outside the budget
     communicators: Span  # NCCL and custom all-reduce of one rank, before the snapshot too; none on one card
     non_torch: Span  # modules and JIT code loaded after the snapshot
+    late_channels: Span  # what several ranks load after it besides; none on one card
     graph_base: Span
     graph_each: Span  # one captured graph of one layer
     vision: Span
@@ -60,7 +61,8 @@ class Calibration:
 
 
 _SPANS = (
-    "context", "communicators", "non_torch", "graph_base", "graph_each", "vision", "language", "sampler", "compile",
+    "context", "communicators", "non_torch", "late_channels", "graph_base", "graph_each",
+    "vision", "language", "sampler", "compile",
 )  # fmt: skip
 
 
