@@ -30,6 +30,7 @@ def write(path: Path, diagnosis: Diagnosis, log: Path | None, view: View | None)
     """List what goes in, ask where somebody is there to answer, then write. Raises Interrupted, OperationFailed."""
     redactor = Redactor(_names())
     parts = dict(_parts(diagnosis, log, view, redactor))
+    click.echo(tr("doctor.bundle_holds"), err=True)
     for name, content in parts.items():
         click.echo(f"  {name}  {len(content):,} B", err=True)
     if sys.stdin.isatty() and not click.confirm(tr("doctor.bundle_ask", path=path), default=True, err=True):

@@ -187,7 +187,7 @@ def predicted_text(predicted: Mapping[str, object] | None) -> str:
             parts.append(tr(key, value=_value(value, old)))
     if isinstance(predicted.get("fits"), bool):
         parts.append(tr("doctor.fits" if predicted["fits"] else "doctor.fits_not"))
-    return ", ".join(parts)
+    return tr("doctor.comma").join(parts)
 
 
 def _value(value: object, old: object) -> str:
