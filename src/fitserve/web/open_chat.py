@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from fitserve.chat.meter import Meter
 
 Changed = Callable[["OpenChat", bool], None]
+_WEIGH_S = 1.0
 
 
 class OpenChat:
-    """`version` counts changes other than the growth of an answer. `changed` is told which of the two it was."""
+    """`version` counts changes other than the growth of an answer. `changed` is told whether the list changes too."""
 
     def __init__(self, chat: Chat, desk: Desk, changed: Changed) -> None:
         self.chat = chat
@@ -92,8 +93,10 @@ class OpenChat:
             await asyncio.wait([self._following])
 
     async def weigh(self) -> None:
-        """Look again what fills the window."""
-        self.meter = await self.desk.meter(self.chat.id)
+        """Look again what fills the window; an endpoint that hangs is not waited for."""
+        with suppress(ChatMissing, TimeoutError):
+            async with asyncio.timeout(_WEIGH_S):
+                self.meter = await self.desk.meter(self.chat.id)
 
     def _turn(self, index: int) -> None:
         if not 0 <= index < len(self.chat.conversation.turns):

@@ -27,6 +27,7 @@ _GRACE_S = 0.5  # a tab that was closed has to free its slot within a second
 _TORN_S = 5.0  # a line that tore may come back
 _ARRIVAL_S = 5.0  # a page that was sent to a reader has opened its socket by then, or never will
 _LOOK_S = 0.1
+_ROOM_S = 2.0  # an endpoint that hangs does not hold up a picture
 _MOST_OPEN = 100  # chats of one reader in memory
 _MOST_READERS = 200  # with something in memory
 _MOST_PREPARED = 64  # pictures of one reader that are not sent yet
@@ -98,8 +99,9 @@ class ReaderDesk:
     async def limits(self) -> Limits:
         """What a picture is shrunk to; an endpoint that is away tells nothing."""
         try:
-            return (await self.desk.room()).limits
-        except Problem:
+            async with asyncio.timeout(_ROOM_S):
+                return (await self.desk.room()).limits
+        except (Problem, TimeoutError):
             return self._room.limits
 
     def keep(self, picture: Picture) -> None:
@@ -124,9 +126,9 @@ class ReaderDesk:
                 del self._open[old.chat.id]
         return opened
 
-    def _changed(self, chat: OpenChat, whole: bool) -> None:
+    def _changed(self, chat: OpenChat, listed: bool) -> None:
         self._tabs.chat_changed(chat)
-        if whole:
+        if listed:
             self._tabs.list_changed(self._reader)
 
 

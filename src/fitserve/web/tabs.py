@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fitserve.web.open_chat import OpenChat
 
-PACE_S = 0.03
+PACE_S = 0.05
 Message = dict[str, object]
 Status = dict[str, object]
 View = Callable[[OpenChat, str], Message]  # a chat as a document in a language
