@@ -60,14 +60,14 @@ def test_measured_rows_stand_beside_the_predicted_ones(lab: ModuleType) -> None:
     assert [round(value / GIB, 2) for value in rows["activation_peak"]] == [1.29, 1.29]
 
 
-@pytest.mark.parametrize("path", sorted(KEPT.glob("*.bench.jsonl")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(KEPT.glob("h200-*.bench.jsonl")), ids=lambda path: path.name)
 def test_a_recorded_load_is_read_as_bench_wrote_it(path: Path) -> None:
     measured = read_measured(path)
     assert [run.result.spec.pace.users for run in measured.runs if run.result] == [1, 4, 16, 64]
     assert all(run.samples for run in measured.runs)
 
 
-@pytest.mark.parametrize("path", sorted(KEPT.glob("*.samples.jsonl")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(KEPT.glob("h200-*.samples.jsonl")), ids=lambda path: path.name)
 def test_a_recording_holds_moments_of_its_cards(path: Path) -> None:
     cards = {len(moment.sample.cards or ()) for moment in read_moments(path)}
     assert cards == {2 if "-two-" in path.name else 1}

@@ -15,13 +15,13 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 ENOUGH_BYTES = 300_000
 KEPT = Path(__file__).parents[2] / "tests" / "data" / "gpu"
 EVERY_STEP = re.compile(rb"Running batch with cudagraph_mode|ubatch_slices: |Finish execute for mm hash")
-PLACES = ((rb"/root/lab/work/models", rb"/models"), (rb"/root/lab", rb"/lab"))
 RANK = re.compile(r"\(Worker_TP(\d+) |\(EngineCore")
 # What a rank says of itself, by the name that it has in the file; GiB.
 SAID = {
@@ -45,7 +45,7 @@ STAGES = (
     ("context", "worker init memory snapshot"),
     ("weights", "Model loading took"),
     ("profiling", "Encoder cache will be initialized"),
-    ("graph_probe", "Initialized minimal KV cache for CUDA graph profiling"),
+    ("graph_probe", "Profiling CUDA graph memory:"),
     ("cache", "GPU KV cache size"),
     ("captured", "init engine"),
 )
@@ -55,13 +55,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path)
     parser.add_argument("--host", required=True)
+    parser.add_argument("--place", action="append", default=[], metavar="OLD=NEW", help="paths to be kept as others")
     options = parser.parse_args()
     KEPT.mkdir(parents=True, exist_ok=True)
     for path in sorted(options.results.glob("*.json")):
-        _keep(path, f"{options.host}-{path.stem}", options.host)
+        places = [tuple(place.split("=", 1)) for place in options.place]
+        _keep(path, f"{options.host}-{path.stem}", options.host, places)
 
 
-def _keep(path: Path, name: str, host: str) -> None:
+def _keep(path: Path, name: str, host: str, places: Sequence[tuple[str, ...]]) -> None:
     case = json.loads(path.read_text(encoding="utf-8")) | {"host": host, "name": path.stem}
     log = path.with_suffix(".log")
     if log.exists():
@@ -69,15 +71,16 @@ def _keep(path: Path, name: str, host: str) -> None:
         case["log"] = read_log(text.decode("utf-8", "replace"))
         rows = [json.loads(line) for line in path.with_suffix(".samples.jsonl").read_text().splitlines()]
         case |= {"stages": stages(rows, text), "probe_seen_bytes": probe_seen(rows, text)}
-        if case["outcome"] != "answered" or b"OutOfMemoryError" in text:
+        if case["outcome"] == "failed" or b"OutOfMemoryError" in text:
             case["doctor"] = doctor(log)
-        _keep_log(text, KEPT / f"{name}.log.gz")
-        _keep_samples(rows, KEPT / f"{name}.samples.jsonl")
+        _keep_log(_placed(text, places), KEPT / f"{name}.log.gz")
+        if case["cards"]:
+            _keep_samples(rows, KEPT / f"{name}.samples.jsonl")
     if path.with_suffix(".bench.jsonl").exists():
         _keep_bench(path.with_suffix(".bench.jsonl"), name)
     _drop_answers(case)
     text = json.dumps(case, ensure_ascii=False, separators=(",", ":"))
-    (KEPT / f"{name}.json").write_text(_placed(text.encode()).decode() + "\n", encoding="utf-8")
+    (KEPT / f"{name}.json").write_bytes(_placed(text.encode(), places) + b"\n")
     print(name, case["outcome"])
 
 
@@ -149,7 +152,7 @@ def doctor(log: Path) -> list[dict[str, Any]]:
 
 
 def _keep_log(text: bytes, path: Path) -> None:
-    lines = (line for line in _placed(text).splitlines(keepends=True) if not EVERY_STEP.search(line))
+    lines = (line for line in text.splitlines(keepends=True) if not EVERY_STEP.search(line))
     path.write_bytes(gzip.compress(b"".join(lines), 9, mtime=0))
 
 
@@ -184,9 +187,9 @@ def _drop_answers(case: dict[str, Any]) -> None:
         score.pop("answers", None)
 
 
-def _placed(text: bytes) -> bytes:
-    for place, name in PLACES:
-        text = text.replace(place, name)
+def _placed(text: bytes, places: Sequence[tuple[str, ...]]) -> bytes:
+    for old, new in places:
+        text = text.replace(old.encode(), new.encode())
     return text
 
 
