@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,19 @@ def test_the_next_plan_knows_the_start(capsys: pytest.CaptureFixture[str]) -> No
     assert low < middle < high
     assert middle == pytest.approx(0.2 * 1024, abs=1)
     assert high - low < 0.2 * middle
+
+
+def test_what_others_hold_is_not_taken_for_the_context(capsys: pytest.CaptureFixture[str]) -> None:
+    """A real start on two cards of which another process held all but 23.56 GiB."""
+    data = Path(__file__).parents[1] / "data"
+    case = json.loads((data / "gpu" / "h200-two-plan.json").read_text(encoding="utf-8"))
+    words = [word if word != "/models/whole" else "qwen3.5-35b-a3b-awq-4bit" for word in case["argv"][2:]]
+    log, gpus = data / "gpu" / "h200-two-plan.log.gz", f"recorded:{data / 'gpus' / 'h200-x2-held.json'}"
+    args = ["--from", str(log), "--command", shlex.join(["vllm", "serve", *words]), "--gpus", gpus, "--json"]
+    assert told(command, args) == 0
+    rows = {row["item"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert rows["context"]["measured"] == pytest.approx(2.0 * 2**30, rel=0.01)
+    assert [item for item, row in rows.items() if not row["inside"]] == ["weights"]
 
 
 def test_the_figures_are_shown_with_their_source(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ def compare(rank: RankLedger, figures: Mapping[str, object]) -> list[Row]:
         ("kv_pool", _ends(rank.pool), _bytes(figures, "available_kv_gib")),
         ("graphs", _ends(rank.graphs), _bytes(figures, "graph_actual_gib")),
         ("non_torch", _ends(rank.non_torch), _bytes(figures, "non_torch_gib")),
-        ("context", _ends(rank.context), _context(figures)),
+        ("context", _ends(rank.context), _context(rank, figures)),
         ("activation_peak", _ends(rank.peak), peak_of(rank, figures)),
     ]
     return [Row(item, *ends, measured) for item, ends, measured in found if measured is not None]
@@ -75,7 +75,7 @@ def peak_of(rank: RankLedger, figures: Mapping[str, object]) -> int | None:
 def lessons(rank: RankLedger, figures: Mapping[str, object]) -> dict[str, float]:
     """Values for the spans of a calibration file that one start yields."""
     found: dict[str, float] = {}
-    context = _context(figures)
+    context = _context(rank, figures)
     if context is not None:
         name = "context" if rank.settings.tensor_parallel_size == 1 else "communicators"
         base = 0 if name == "context" else rank.calibration.amount("context").expected
@@ -100,9 +100,13 @@ def _bytes(figures: Mapping[str, object], name: str) -> int | None:
     return int(value * GIB) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _context(figures: Mapping[str, object]) -> int | None:
+def _context(rank: RankLedger, figures: Mapping[str, object]) -> int | None:
+    """What was free before the start, less what vLLM found: what others hold is not the engine's context."""
     total, free = _bytes(figures, "total_gib"), _bytes(figures, "free_at_start_gib")
-    return total - free if total is not None and free is not None and free < total else None
+    if total is None or free is None:
+        return None
+    before = min(total, rank.free)
+    return before - free if free < before else None
 
 
 def learned_file(folder: Path, gpu: str, version: str | None) -> Path:
