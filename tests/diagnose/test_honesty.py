@@ -88,6 +88,12 @@ def test_healthy_logs_give_no_more_than_a_remark(path):
     assert [item for item in diagnosis.findings if item.severity is not Severity.INFO] == []
 
 
+def test_a_port_of_nccls_own_is_nobodys_failure():
+    log = """h:1:1 [0] ras/client_support.cc:160 NCCL WARN Call to bind failed: Address already in use
+INFO:     Application startup complete."""
+    assert said(log).findings == ()
+
+
 SERVING = """(APIServer pid=1) INFO 09-18 11:00:01 [utils.py:2] vLLM API server version 0.22.1
 HF_HUB_OFFLINE=1
 (Worker_TP0 pid=6) WARNING 09-18 11:00:02 [__init__.py:9] Failed to import from vllm._C with ImportError('libcudart.so.12: cannot open shared object file: No such file or directory')

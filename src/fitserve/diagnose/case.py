@@ -15,6 +15,7 @@ from fitserve.stage import Stage
 Release = tuple[int, int]
 _VERSION = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?!\d*\.dev\d{4,})")
 _RANK = re.compile(r"^Worker_(?:\w{1,20}_)?TP(\d{1,5})")
+_QUANTIZED = re.compile(r"AWQ|GPTQ|INT[48]|FP[48]|W[48]A|AutoRound|bnb|-[48]bit", re.IGNORECASE)
 _DEVELOPMENT = re.compile(r"0\.1\.dev")
 _ORDER = {stage: number for number, stage in enumerate(Stage)}
 # Who writes a line dates the engine where no version is printed.
@@ -159,6 +160,12 @@ class Case:
         """Whether the model is a mixture of experts, as far as its name and its layers tell."""
         name = f"{self.model} {self.settings.get('--model', '')} {self.start.figures.get('model', '')}"
         return bool(re.search(r"-A\d+(?:\.\d+)?B|MoE|8x7|8x22|DeepSeek|Mixtral|MiniMax|Kimi", name, re.IGNORECASE))
+
+    @cached_property
+    def quantized(self) -> bool:
+        """Whether the checkpoint is quantized, as far as its name and its settings tell."""
+        name = f"{self.model} {self.settings.get('--model', '')} {self.start.figures.get('model', '')}"
+        return bool(_QUANTIZED.search(name)) or self.settings.get("--quantization") not in (None, "None")
 
     def place(self, default: Stage) -> Stage:
         """The stage of a failure that can come early or while serving."""

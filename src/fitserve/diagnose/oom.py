@@ -18,7 +18,8 @@ from fitserve.stage import Stage
 _OUT = re.compile(
     r"(?:CUDA|HIP|XPU|NPU) out of memory|CUDA error: out of memory|"
     r"Triton Error \[CUDA\]: out of memory|OutOfMemoryError|"
-    r"CUBLAS_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|Failed to load model.{0,40}not enough GPU memory|"
+    r"CUBLAS_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|cudaErrorMemoryAllocation|"
+    r"Failed to load model.{0,40}not enough GPU memory|"
     r"CUDA driver error: out of memory"
 )
 _TUNED = re.compile(r"Triton Error \[CUDA\]: out of memory")

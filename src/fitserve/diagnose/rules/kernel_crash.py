@@ -57,13 +57,15 @@ RULE = Rule(
         see(
             "crash",
             "illegal launch assert misaligned xid segmentation workspace encoder cublas fallen "
-            "previous sigsegv ecc capture capturing cudnn_status_execution_failed invalid cuda exit "
+            "previous sigsegv segfault fatal ecc capture capturing cudnn_status_execution_failed invalid cuda exit "
             "code exitcode cublas_status_execution_failed cublas_status_internal_error signal core "
             "cudaerrorstreamcaptureinvalidated cudaerrorstreamcaptureunsupported "
             "cudaerrorstreamcaptureimplicit",
             r"illegal memory access|illegal instruction was encountered|unspecified launch "
             r"failure|device-side assert|"
-            r"misaligned address|the launch timed out and was terminated|NVRM: Xid|\bXid \(|Segmentation fault|SIGSEGV|"
+            r"misaligned address|the launch timed out and was terminated|NVRM: Xid|\bXid \(|"
+            r"Segmentation fault|Segfault encountered|SIGSEGV|"
+            r"Fatal Python error: (?:Aborted|Illegal instruction)|"
             r"Workspace is locked but|Encoder cache miss for|"
             r"CUBLAS_STATUS_(?:EXECUTION_FAILED|INTERNAL_ERROR)|fallen off the bus|"
             r"operation failed due to a previous error during capture|"

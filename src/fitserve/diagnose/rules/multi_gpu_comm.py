@@ -125,11 +125,11 @@ RULE = Rule(
         ),
         see(
             "shm_small",
-            "shm memory psm_ space exit exitcode core",
+            "shm memory psm_ space exit exitcode core bus sigbus",
             r"Error while creating shared memory segment|/dev/shm has only \d|Insufficient space in \S{1,80} for|"
             r"\[Errno \d{1,3}\] [\w -]{1,40}: ?['\"]?/?psm_|"
             r"unable to (?:open|write|allocate) shared memory|/dev/shm.{0,40}(?:too small|No "
-            r"space)|exit ?code:? -7\b|Failed core proc\(s\): \{[^}]{1,60}: -7\b",
+            r"space)|exit ?code:? -7\b|SIGBUS|\bBus error\b|Failed core proc\(s\): \{[^}]{1,60}: -7\b",
         ),
         see("nccl_full", "failure", r"Cuda failure (?:\d )?'out of memory'"),
         see(

@@ -33,7 +33,7 @@ def judge(case: Case) -> Finding | None:
     missing = early(case, "quant_config_missing")
     if missing is not None:
         return finding(case, CAUSE, Stage.LOAD, [missing], _flag_fixes(case, missing.text), key="quant_not_quantized")
-    names = early(case, "quant_names", "quant_scheme")
+    names = early(case, "quant_names", "quant_scheme", *(["plain_name"] if case.quantized else []))
     if names is not None:
         return finding(case, CAUSE, Stage.LOAD, [names], _export_fixes(case, names.text))
     shapes = early(case, "weight_shapes")
@@ -84,6 +84,7 @@ RULE = Rule(
             rf"KeyError: .{{0,200}}(?:{_PARTS})|no module or parameter named .{{0,200}}(?:{_PARTS})|"
             rf"not initialized from checkpoint.{{0,400}}(?:{_PARTS})",
         ),
+        see("plain_name", "keyerror", r"KeyError: '(?:\w{1,40}\.){0,4}layers\.\d{1,4}\.[\w.]{1,100}'"),
         see(
             "quant_scheme",
             "symmetric actorder scheme schemes quantization asymmetric activation kernel weight "

@@ -52,7 +52,7 @@ def _stage(case: Case, key: str, default: Stage, detail: list[Hit]) -> Stage:
     if key in ("kernels", "ptx"):
         return case.started(default)
     if key != "jit":
-        return default
+        return case.place(default)
     text = " ".join(hit.text for hit in [*case.hits("jit"), *detail]).lower()
     if case.served:
         return Stage.SERVE
@@ -88,18 +88,20 @@ RULE = Rule(
     (
         see(
             "driver",
-            "driver compatibility initialized initialization cuda unsatisfied",
+            "driver compatibility initialized initialization cuda unsatisfied operation",
             r"forward compatibility was attempted|driver (?:on your system )?is too old|driver "
             r"version is insufficient|"
             r"unsupported display driver|Driver/library version mismatch|system not yet initialized|"
-            r"CUDA driver initialization failed|unsatisfied condition: cuda",
+            r"CUDA driver initialization failed|CUDA error: initialization error|"
+            r"OS call failed or operation not supported|"
+            r"unsatisfied condition: cuda",
         ),
         see("ptx", "unsupported", r"compiled with an unsupported toolchain"),
         see(
             "kernels",
             "kernel compatible unsupported compiled",
             r"no kernel image is available|is not compatible with the current PyTorch installation|"
-            r"device kernel image is invalid",
+            r"device kernel image is invalid|No compiled [\w ]{1,60}(?:kernel|for)\b",
         ),
         see(
             "jit",
@@ -116,7 +118,7 @@ RULE = Rule(
             "library",
             "cannot symbol glibc glibcxx compiled device nvml torchvision gpus _c cuda found module install "
             "installation packages requires triton",
-            r"lib(?:cu|nv|torch|c10)\w{0,40}\.so\S{0,12}: cannot open shared object|undefined symbol: |"
+            r"lib(?:(?:cu|nv|torch|c10)\w{0,40}|nccl)\.so\S{0,12}: cannot open shared object|undefined symbol: |"
             r"GLIBC(?:XX)?_\S{1,12}' not found|Torch not compiled with CUDA enabled|Failed to infer device type|"
             r"No CUDA GPUs are available|no CUDA-capable device|NVML Shared Library Not Found|"
             r"operator torchvision::nms does not exist|No module named 'vllm\._C'|CUDA unknown error|"
