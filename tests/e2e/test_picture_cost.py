@@ -1,4 +1,4 @@
-"""What a picture is said to cost before it is sent is what the real engine counts, through plan, deployment and chat."""
+"""What a picture is said to cost before it is sent is what the real engine counts: plan, deployment and chat."""
 
 from __future__ import annotations
 
