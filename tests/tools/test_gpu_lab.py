@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from fitserve.observe.moments import read_moments
+from fitserve.report.bench import bench_sections
 from fitserve.report.read import read_measured
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +67,18 @@ def test_a_recorded_load_is_read_as_bench_wrote_it(path: Path) -> None:
     measured = read_measured(path)
     assert [run.result.spec.pace.users for run in measured.runs if run.result] == [1, 4, 16, 64]
     assert all(run.samples for run in measured.runs)
+
+
+def test_two_loads_of_as_many_users_make_one_report(tmp_path: Path) -> None:
+    """As `bench --users 4,4` writes them: the runs of another size of pictures behind those of the first."""
+    first, second = sorted(KEPT.glob("h200-two-plan-*.bench.jsonl"))
+    both = tmp_path / "both.jsonl"
+    shifted = [json.loads(line) for line in second.read_text(encoding="utf-8").splitlines()]
+    rows = [row | {"run": row["run"] + 100} for row in shifted if "run" in row]
+    both.write_text(
+        first.read_text(encoding="utf-8") + "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    assert len(bench_sections(read_measured(both))) > 2
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("h200-*.samples.jsonl")), ids=lambda path: path.name)
