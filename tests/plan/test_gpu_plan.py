@@ -18,7 +18,7 @@ from fitserve.plan.gpu_rows import Weights
 from fitserve.plan.ledger import OUTSIDE_BUDGET
 from fitserve.plan.make import make_plan
 from fitserve.plan.parse import parse
-from fitserve.plan.plan import Plan, Verdict
+from fitserve.plan.plan import CheckState, LedgerRow, Plan, Verdict
 from fitserve.plan.request import PlanRequest
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import vocab_bytes, vocab_split
@@ -136,6 +136,24 @@ def test_the_step_holds_a_block_where_the_version_asserts_it() -> None:
     plan = planned("2xRTX3090", version="0.22.1", kv_cache_dtype="fp8")
     assert plan.settings.max_num_batched_tokens >= 2096
     assert planned("2xRTX3090", kv_cache_dtype="fp8").settings.max_num_batched_tokens == 2048
+
+
+def test_what_is_taken_back_leaves_a_step_that_holds_a_block() -> None:
+    """The cache in fp8 has larger blocks; the step that an earlier rung shortened must not go back below them."""
+    plan = planned("1xRTX5090", version="0.22.1")
+    assert plan.settings.kv_cache_dtype == "fp8"
+    assert plan.settings.max_num_batched_tokens >= 2096
+    assert not [check for check in plan.checks if check.state is CheckState.FAIL]
+
+
+def test_pictures_need_room_outside_the_budget_when_they_are_served() -> None:
+    """Two H200s held down to 23.56 GiB: what started with 0.36 GiB left ended at the largest picture."""
+    seeing, blind = planned("2xRTX3090"), planned("2xRTX3090", language_model_only=True)
+    assert reserve(seeing).low >= 512 * 2**20 > reserve(blind).low
+
+
+def reserve(plan: Plan) -> LedgerRow:
+    return next(row for row in plan.ledger if row.item == "reserve")
 
 
 def test_the_probe_of_older_versions_is_weighed() -> None:

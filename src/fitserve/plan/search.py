@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fitserve.facts.gpu import Gpu
 from fitserve.facts.gpu_kinds import Peer, find_kind
 from fitserve.plan.gpu import Scale, Weighed
-from fitserve.plan.ladder import Step, rungs
+from fitserve.plan.ladder import Step, block_changes, rungs
 from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import crossing_groups, undivided
@@ -89,15 +89,17 @@ def _gains(tried: Weighed, before: Weighed) -> bool:
 def _taken_back(scale: Scale, first: Settings, weighed: Weighed, taken: list[Step]) -> Descent:
     """Undo each step that is not needed, the earliest first; of the others, say what stands against undoing them."""
     for step in list(taken):
-        tried = scale.weigh(_undone(first, weighed.settings, step))
+        tried = scale.weigh(_undone(scale, first, weighed.settings, step))
         if tried.judgement.fits:
             weighed, taken = tried, [other for other in taken if other is not step]
-    against = ((step, scale.weigh(_undone(first, weighed.settings, step)).judgement.obstacle) for step in taken)
+    against = ((step, scale.weigh(_undone(scale, first, weighed.settings, step)).judgement.obstacle) for step in taken)
     return Descent(weighed, tuple(f"{step.said} {tr('plan.otherwise', why=why)}" for step, why in against))
 
 
-def _undone(first: Settings, settings: Settings, step: Step) -> Settings:
-    return replace(settings, **{name: getattr(first, name) for name in step.changes})
+def _undone(scale: Scale, first: Settings, settings: Settings, step: Step) -> Settings:
+    """Without the step; what remains may need a longer one still, so that a step holds a block."""
+    undone = replace(settings, **{name: getattr(first, name) for name in step.changes})
+    return replace(undone, **(block_changes(scale, undone) or {}))  # type: ignore[arg-type]  # names of fields
 
 
 def _said(taken: Iterable[Step]) -> tuple[str, ...]:
