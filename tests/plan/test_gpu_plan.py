@@ -18,7 +18,7 @@ from fitserve.plan.gpu_rows import Weights
 from fitserve.plan.ledger import OUTSIDE_BUDGET
 from fitserve.plan.make import make_plan
 from fitserve.plan.parse import parse
-from fitserve.plan.plan import CheckState, LedgerRow, Plan, Verdict
+from fitserve.plan.plan import Basis, CheckState, LedgerRow, Plan, Verdict
 from fitserve.plan.request import PlanRequest
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import vocab_bytes, vocab_split
@@ -150,6 +150,13 @@ def test_pictures_need_room_outside_the_budget_when_they_are_served() -> None:
     """Two H200s held down to 23.56 GiB: what started with 0.36 GiB left ended at the largest picture."""
     seeing, blind = planned("2xRTX3090"), planned("2xRTX3090", language_model_only=True)
     assert reserve(seeing).low >= 512 * 2**20 > reserve(blind).low
+
+
+def test_a_kind_with_nvlink_and_no_file_of_its_own_is_weighed_like_those_that_have_one() -> None:
+    """Two H200 held 2.00 GiB each before the engine looked; the common file knows cards without NVLink."""
+    context = next(row for row in planned("2xA100-80GB").ledger if row.item == "context")
+    assert context.low < 2.0 * GIB < context.high
+    assert context.basis is Basis.BOUND
 
 
 def reserve(plan: Plan) -> LedgerRow:

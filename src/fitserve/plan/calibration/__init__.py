@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fitserve.facts.gpu_kinds import Peer, find_kind
 from fitserve.plan.ledger import Interval
 from fitserve.plan.plan import Basis
 from fitserve.plan.versions import Release, release
@@ -71,9 +72,15 @@ def calibration_for(gpu: str, version: str | None, learned: Iterable[Path] = ())
     wanted = release(version)
     found = [item for item in _all(tuple(learned)) if item.gpu and kind_of(item.gpu) == kind_of(gpu)]
     if not found:
-        return default()
+        return _of_no_kind(gpu)
     nearest = min(found, key=lambda item: _distance(release(item.engine), wanted))
     return nearest if release(nearest.engine) == wanted else widened(nearest)
+
+
+def _of_no_kind(gpu: str) -> Calibration:
+    kind = find_kind(gpu)
+    linked = kind is not None and kind.peer is Peer.NVLINK
+    return replace(read_calibration(SHIPPED / "nvlink.toml"), basis=Basis.BOUND) if linked else default()
 
 
 def default() -> Calibration:
@@ -88,7 +95,6 @@ def kind_of(name: str) -> str:
 
 def widened(item: Calibration) -> Calibration:
     """The same card on another release: each span a quarter wider to both sides."""
-    from dataclasses import replace
 
     def wide(span: Span) -> Span:
         low, middle, high = span
