@@ -106,7 +106,7 @@ class ChatPage:
 
     def send(self, text: str) -> None:
         """Type and press Enter; nothing is waited for."""
-        self._before = self.page.locator(".messages").get_attribute("data-state") or ""
+        self._mark()
         self.box.fill(text)
         self.box.press("Enter")
 
@@ -132,6 +132,11 @@ class ChatPage:
     def asked(self) -> int:
         """How many questions this chat shows."""
         return int(self.page.locator(".messages").get_attribute("data-turns") or 0)
+
+    def press(self, name: str) -> None:
+        """A button that asks for another answer."""
+        self._mark()
+        self.page.get_by_role("button", name=name).click()
 
     def new_topic(self) -> None:
         """What the page asks at a new picture: what came before is not sent with it."""
@@ -179,6 +184,10 @@ class ChatPage:
         """What the page says about the last turn: its pictures' costs, its figures, how it ended."""
         said = self.page.locator(".turn").last.locator("figcaption, .notice, .figures")
         return "\n".join(said.all_inner_texts())
+
+    def _mark(self) -> None:
+        """What `answer` waits for is newer than this."""
+        self._before = self.page.locator(".messages").get_attribute("data-state") or ""
 
     def _watch(self, request: Request) -> None:
         parts = urlsplit(request.url)

@@ -29,17 +29,14 @@ def test_again_and_back(look: Look, open_page: Open, seen: Seen) -> None:
 def test_the_pictures_go_along(open_page: Open, picture: MakePicture, seen: Seen) -> None:
     page = open_page()
     page.ask("What?", picture("red"))
-    page.page.get_by_role("button", name="Answer again").click()
-    until_asked = "() => document.querySelector('.messages').dataset.answering === 'false'"
-    page.page.wait_for_function(until_asked)
-    assert page.last_reply == "I see red 320x240 (turn 1)."
+    page.press("Answer again")
+    assert page.answer() == "I see red 320x240 (turn 1)."
     assert [len(request["messages"]) for request in seen.requests] == [1, 1]
 
 
 def test_a_failed_question_is_tried_again(open_page: Open, seen: Seen) -> None:
     page = open_page()
     page.ask("too long")
-    page.page.get_by_role("button", name="Try again").click()
-    page.page.wait_for_function("() => document.querySelectorAll('.turn').length === 1")
-    page.shows("no longer fits into the model's window")
-    assert len(seen.requests) == 2
+    page.press("Try again")
+    assert "no longer fits into the model's window" in page.answer()
+    assert (page.questions.count(), len(seen.requests)) == (1, 2)

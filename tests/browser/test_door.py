@@ -54,7 +54,7 @@ def test_a_page_that_is_there_before_its_model(browser: Browser, page_env: dict[
         port = server.getsockname()[1]
     with served_page("--backend-url", f"http://127.0.0.1:{port}", env=page_env) as url:
         page = ChatPage(browser.new_context(locale="zh-CN").new_page(), url).open()
-        assert "还没有模型应答" in page.page.locator(".top").inner_text()
+        page.page.locator(".top h1", has_text="还没有模型应答").wait_for()
         with stub_endpoint(model="late", port=port):
             page.page.locator(".top h1", has_text="late").wait_for()
             assert page.ask("hello") == "I see no picture (turn 1)."

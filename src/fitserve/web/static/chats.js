@@ -4,7 +4,7 @@ import { listen, watch } from "./events.js";
 import { go, onPlace } from "./places.js";
 import { store } from "./store.js";
 import { t } from "./texts.js";
-import { emptyTray, ready, sendable } from "./tray_store.js";
+import { emptyTray, putBack, ready, sendable, takeOut } from "./tray_store.js";
 
 const LIST_PAUSE_MS = 150; // several changes come together
 let listTimer = 0;
@@ -101,8 +101,9 @@ export const newChat = () => {
   go({ name: "chat", id: "" });
 };
 
-// Sends what stands in the box. `policy` is what the reader just said about a new picture.
-export const send = guarded(async (text, policy = store.state.settings.new_picture) => {
+// Sends what stands in the box. `policy` is what the reader just said about a new picture; `taken` is called when the box
+// is free for the next question, which may be long before the server has answered. False: nothing was sent, undefined: it failed.
+export const send = guarded(async (text, taken, policy = store.state.settings.new_picture) => {
   if (!sendable(text)) return false;
   await ready();
   const { chat, pictures } = store.state;
@@ -113,8 +114,14 @@ export const send = guarded(async (text, policy = store.state.settings.new_pictu
   const id = chat?.id ?? (await begun());
   const body = { text, pictures: pictures.map(({ picture }) => picture.id), new_picture: policy === "keep" ? "keep" : "start_over" };
   store.set({ asksPicture: false });
-  show(await api("POST", `chats/${id}/messages`, body));
-  emptyTray();
+  taken();
+  takeOut(pictures);
+  try {
+    show(await api("POST", `chats/${id}/messages`, body));
+  } catch (error) {
+    putBack(pictures);
+    throw error;
+  }
   return true;
 });
 

@@ -16,7 +16,7 @@ const FILES = "image/*,.heic,.heif,.avif,.tif,.tiff,.bmp";
 export function Composer({ state }) {
   const { chat, pictures, asksPicture, problem } = state;
   const [text, setText] = useState(sessionStorage.getItem(DRAFT) ?? "");
-  const [sending, setSending] = useState(false);
+  const leaving = useRef(false); // pictures are still being prepared for what was sent
   const field = useRef(null);
   const files = useRef(null);
   const answering = !!chat?.answering;
@@ -27,11 +27,12 @@ export function Composer({ state }) {
   useLayoutEffect(() => grow(field.current), [text]);
 
   const submit = async (policy) => {
-    if (answering || sending) return;
-    setSending(true);
-    const sent = await send(text, policy);
-    setSending(false);
-    if (sent) setText("");
+    if (answering || leaving.current) return;
+    leaving.current = true;
+    const taken = () => { leaving.current = false; setText(""); };
+    const sent = await send(text, taken, policy);
+    leaving.current = false;
+    if (sent === undefined) setText((now) => now || text); // it failed, and nothing new was written
     field.current?.focus();
   };
   const keys = (event) => {
@@ -67,7 +68,7 @@ export function Composer({ state }) {
           <${Meter} meter=${meter} />
           ${answering
             ? html`<button type="button" class="strong round stop" aria-label=${t("page.stop")} title=${t("page.stop")} onClick=${() => { stop(); field.current.focus(); }}><${Icon} name="stop" /></button>`
-            : html`<button type="submit" class="strong round send" aria-label=${t("page.send")} title=${t("page.send")} disabled=${sending || (!text.trim() && !pictures.length)}><${Icon} name="send" /></button>`}
+            : html`<button type="submit" class="strong round send" aria-label=${t("page.send")} title=${t("page.send")} disabled=${!text.trim() && !pictures.length}><${Icon} name="send" /></button>`}
         </div>
       </div>
     </form>`;

@@ -17,6 +17,10 @@ export function remove(key) {
   change(store.state.pictures.filter((one) => one.key !== key));
 }
 
+// Those that are on their way with a question; others may have been added meanwhile.
+export const takeOut = (sent) => change(store.state.pictures.filter((one) => !sent.includes(one)));
+export const putBack = (sent) => change([...sent, ...store.state.pictures]);
+
 export const emptyTray = () => {
   for (const one of store.state.pictures) one.leaving?.abort();
   change([]);
