@@ -29,7 +29,8 @@ FOREIGN = frozenset(
         "host_memory", "killed", "host_frozen", "memory_words", "ray_memory", "nonsense", "marks", "shard_damaged",
         "gated", "no_network", "disk_full", "port_taken", "remote_code", "nccl_error", "shm_small", "hangs", "ordinal",
         "note_held", "slow_note", "stopped", "shared_memory", "gguf", "died", "forked", "ray_cards", "weight_shapes",
-        "bad_argument", "nccl_full", "ptx", "model_type", "wrong_import", "config_key", "gguf_architecture", "fp8_arch",
+        "bad_argument", "nccl_full", "plain_name", "ptx", "model_type", "wrong_import", "config_key",
+        "gguf_architecture", "fp8_arch",
     }
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ BLANK = "\x00"
 
 @dataclass(frozen=True)
 class Template:
-    """A string of the source with BLANK where a value goes. `kind`: log, raise, assert or text."""
+    """A string of the source with BLANK where a value goes. `kind`: its level, raise, assert or text."""
 
     file: str
     line: int
@@ -38,7 +38,8 @@ def templates(package: Path) -> Iterator[Template]:
 
 def _texts(node: ast.AST) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-        kind = "log" if node.func.attr.split("_")[0] in ("debug", "info", "warning", "error", "exception") else "text"
+        level = node.func.attr.split("_")[0]
+        kind = level if level in ("debug", "info", "warning", "error", "exception") else "text"
         yield from ((kind, text) for text in _strings(node.args[:1]))
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
         yield from (("raise", text) for text in _strings(node.args[:2]))

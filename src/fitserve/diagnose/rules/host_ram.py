@@ -21,7 +21,7 @@ CAUSE = "host_ram"
 
 def judge(case: Case) -> Finding | None:
     seen = [hit for hit in case.hits("host_memory") if hit.level not in ("INFO", "DEBUG")]
-    killed = [hit for hit in case.hits("killed") if hit.level not in ("INFO", "DEBUG")]
+    killed = [hit for hit in case.hits("killed") if hit.level not in ("INFO", "DEBUG", "WARNING")]
     notes = [*case.noted("host_memory"), *case.noted("killed")]
     stage = case.place(case.start.stage or Stage.LOAD)
     less = [drop(case, flag, "less_host_memory") for flag in ("--cpu-offload-gb", "--swap-space")]

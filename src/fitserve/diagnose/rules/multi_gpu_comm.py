@@ -98,7 +98,13 @@ def _hang(case: Case) -> Finding | None:
         )
     last = case.hits("nccl_ready")
     ranks = case.tp > 1 or len({hit.process for hit in last}) > 1
-    if last and ranks and not case.start.figures.get("weights_gib") and not _went_on(case, last[-1].line):
+    if (
+        last
+        and ranks
+        and not case.served
+        and not case.start.figures.get("weights_gib")
+        and not _went_on(case, last[-1].line)
+    ):
         confidence = Confidence.MEDIUM if case.start.notes else Confidence.LOW
         return finding(case, CAUSE, Stage.LOAD, [last[-1]], fixes, confidence=confidence, key="comm_hang")
     return None
