@@ -1,7 +1,9 @@
 # Sourced by scripts/demo and scripts/test: makes .venv from a lock with hashes, and says what it does.
 # make_environment demo|dev
 
-say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+bold='' plain=''
+if [ -t 2 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+say() { printf '%s==>%s %s\n' "$bold" "$plain" "$*" >&2; }
 fail() { printf '\nError: %s\nNext:  %s\n' "$1" "$2" >&2; exit "${3:-1}"; }
 
 pip_pid='' pip_log=''

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -64,3 +66,23 @@ def test_a_sentence_without_translation_is_shown_as_it_is() -> None:
     page = Formatter()
     page.write_dl([("--new", "nobody translated this  [required]")])
     assert "nobody translated this  [required]" in page.getvalue()
+
+
+def test_every_option_of_every_verb_is_chinese() -> None:
+    """In a process of its own: a verb takes its language when it is loaded."""
+    script = """
+import click
+from fitserve.cli.app import app
+from fitserve.cli.click_texts import speak_as_asked, told
+speak_as_asked(["--lang", "zh"])
+def walk(verb, path):
+    for param in verb.params:
+        help = told(getattr(param, "help", None) or "")
+        if help and not help.startswith("'") and not any(sign == "、" or "\u4e00" <= sign for sign in help):
+            print(path, param.name, help)
+    for name in getattr(verb, "list_commands", lambda _: [])(click.Context(verb)):
+        walk(verb.get_command(click.Context(verb), name), path + " " + name)
+walk(app, "fitserve")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == ""

@@ -88,3 +88,11 @@ def test_the_preset_leaves_what_was_asked() -> None:
 def test_a_dense_model_has_no_experts_to_share() -> None:
     checks = {check.name: check.state for check in planned(enable_expert_parallel=True).checks}
     assert checks["experts_present"] is CheckState.FAIL
+
+
+@pytest.mark.parametrize(("cards", "warned"), [("2xRTX3090", True), ("2xRTX2080Ti", False)])
+def test_half_for_a_model_made_in_bfloat16_is_a_mistake_where_the_card_has_bfloat16(cards: str, warned: bool) -> None:
+    found = parse_gpus(cards)
+    assert isinstance(found, tuple)
+    plan = review(parse_text("vllm serve M --dtype half"), read_known("qwen3.5-4b"), gpu_engine(), host(), found)
+    assert any(check.name == "dtype" and check.state.value == "warn" for check in plan.checks) is warned

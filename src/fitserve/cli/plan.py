@@ -95,7 +95,8 @@ def _reviewed(text: str, model: str | None, options: dict[str, object]) -> tuple
 def _explain(row: str, given: Given, plan: Plan, as_json: bool) -> None:
     from fitserve.plan.explain_row import ROWS, explain_row
 
-    name = row.replace("-", "_")
+    shown = {tr(f"plan.row_{name}").lower(): name for name in ROWS}
+    name = shown.get(row.strip().lower(), row.replace("-", "_"))
     if name not in ROWS:
         raise SettingsError(
             tr("plan.no_row", row=row), evidence=", ".join(ROWS), hint="fitserve plan MODEL --explain weights"

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fitserve.chat.clean import strip_control
+from fitserve.plan.flags import as_flags
 from fitserve.plan.make import failures
 from fitserve.plan.plan import CheckState, LedgerRow, Plan, Verdict
 from fitserve.text import tr
@@ -29,7 +30,8 @@ def show_plan(plan: Plan, console: Console | None = None) -> None:
     console.print(_ledger(plan), width=width)
     for line in _after(plan):
         console.print(line, width=width, overflow="fold")
-    console.print(Text(tr("plan.command"), style="bold"))
+    fails = not plan.fits or failures(plan.checks)
+    console.print(Text(tr("plan.command_fails" if fails else "plan.command"), style="bold"))
     console.print(Text(command_line(plan)), soft_wrap=True)
 
 
@@ -107,8 +109,7 @@ def _after(plan: Plan) -> Iterator[Text]:
     for reason in plan.reasons:
         yield Text("· " + strip_control(reason))
     for refused in plan.refused:
-        said = ", ".join(f"{name}={value}" for name, value in refused.settings.items())
-        yield Text(f"✗ {said}{tr('plan.colon')}{refused.why}", style="dim")
+        yield Text(f"✗ {as_flags(refused.settings)}{tr('plan.colon')}{refused.why}", style="dim")
     for other in plan.nearest:
         yield Text(f"→ {other.why}", style="bold")
     for check in plan.checks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fitserve.plan.settings import Settings
 
@@ -29,6 +29,16 @@ def command(settings: Settings, model: str, host: str, port: int) -> tuple[str, 
         *_pictures(settings),
         *_closed(settings.extra),
         *settings.extra,
+    )
+
+
+def as_flags(changed: Mapping[str, object]) -> str:
+    """Settings by name as vLLM's flags: what is False is the flag's `--no-` form."""
+    flags = {name: "--" + name.replace("_", "-") for name in changed}
+    switched = {True: "--", False: "--no-"}
+    return " ".join(
+        flags[name].replace("--", switched[value], 1) if isinstance(value, bool) else f"{flags[name]} {value}"
+        for name, value in changed.items()
     )
 
 

@@ -15,6 +15,7 @@ from fitserve.plan.captures import captures
 from fitserve.plan.choose import draft_gpu
 from fitserve.plan.cpu import Draft, weigh_cpu
 from fitserve.plan.defaults import as_given
+from fitserve.plan.flags import as_flags
 from fitserve.plan.given import Given
 from fitserve.plan.gpu import Scale
 from fitserve.plan.make import finish
@@ -24,8 +25,8 @@ from fitserve.plan.unweighed import stages_and_replicas
 from fitserve.text import tr
 from fitserve.units import format_gib
 
-EAGER, CODE, OPEN, MEDIA, VALUES, VISIBLE = (
-    "graphs_affordable", "remote_code", "bound_to_loopback", "media_domains", "values_valid", "cards_visible",
+EAGER, CODE, OPEN, MEDIA, VALUES, VISIBLE, HALF = (
+    "graphs_affordable", "remote_code", "bound_to_loopback", "media_domains", "values_valid", "cards_visible", "dtype",
 )  # fmt: skip
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
@@ -79,10 +80,16 @@ def _mistakes(parsed: ParsedCommand, given: Given, draft: Draft) -> Iterator[Che
         yield Check(OPEN, CheckState.WARN, tr("plan.mistake_open_keyed" if keyed else "plan.mistake_open"))
     if given.model.vision and "--allowed-media-domains" not in parsed.flags:
         yield Check(MEDIA, CheckState.WARN, tr("plan.mistake_media"))
+    if parsed.flags.get("--dtype") in ("half", "float16") and given.model.dtype == "bfloat16" and _has_bfloat16(given):
+        yield Check(HALF, CheckState.WARN, tr("plan.mistake_half"))
     mask = parsed.env.get("CUDA_VISIBLE_DEVICES")
     if mask is not None and given.gpus and not select_visible(given.gpus, mask):
         yield Check(VISIBLE, CheckState.FAIL, tr("plan.mistake_blind", mask=mask))
     yield from _eager(given, draft)
+
+
+def _has_bfloat16(given: Given) -> bool:
+    return all((card.compute_capability or (0, 0)) >= (8, 0) for card in given.gpus or ())
 
 
 def _eager(given: Given, draft: Draft) -> Iterator[Check]:
@@ -122,5 +129,6 @@ def _better(given: Given, draft: Draft) -> tuple[Refused, ...]:
     }  # fmt: skip
     if worse or not changed:
         return ()
-    said = ", ".join(f"{name}={value}" for name, value in changed.items())
-    return (Refused(changed, tr("plan.better", changed=said, verdict=tr(f"plan.near_{own.verdict.value}"))),)
+    return (
+        Refused(changed, tr("plan.better", changed=as_flags(changed), verdict=tr(f"plan.near_{own.verdict.value}"))),
+    )
