@@ -79,7 +79,7 @@ class ChatPage:
     def alive(self) -> ChatPage:
         """Wait until the page can be used."""
         self.box.wait_for()
-        self.page.wait_for_function("() => document.querySelector('.messages, .owner')")
+        self.page.wait_for_function("() => document.querySelector('.messages, .owner')", polling=50)
         return self
 
     def attach(self, *files: Path) -> None:
@@ -118,6 +118,7 @@ class ChatPage:
                 return answering === 'false' && turns !== '0' && state !== before;
             }""",
             arg=self._before,
+            polling=50,  # not by frames: a tab in the background draws none
         )
         return self.last_reply
 
