@@ -115,3 +115,11 @@ def test_json_behind_two_dashes_is_the_engines(capsys) -> None:
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "plam" in printed.err
+
+
+def test_the_bare_command_shows_its_help_and_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(app, []) == 2
+    said = capsys.readouterr()
+    assert "Usage: fitserve" in said.err
+    assert "Error" not in said.err
+    assert said.out == ""

@@ -44,6 +44,9 @@ def _told(command: click.Command, argv: list[str]) -> int:
         return result if isinstance(result, int) else 0
     except FitserveError as error:
         return _tell(error, argv)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return SettingsError.exit_code
     except click.UsageError as error:
         hint = f"{error.ctx.command_path} --help" if error.ctx else "fitserve --help"
         return _tell(SettingsError(error.format_message(), hint=hint), argv)

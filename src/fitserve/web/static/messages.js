@@ -15,21 +15,21 @@ export function Messages({ state }) {
   const [away, setAway] = useState(false);
   const turns = chat?.turns ?? [];
 
-  useLayoutEffect(() => {
-    if (follows.current && list.current) list.current.scrollTop = list.current.scrollHeight;
-  });
+  const follow = () => { if (follows.current && list.current) list.current.scrollTop = list.current.scrollHeight; };
+  useLayoutEffect(follow);
   useEffect(() => { follows.current = true; setAway(false); }, [chat?.id, turns.length]);
   useEffect(() => { // pictures, formulas and colours come after the text
-    const observer = new ResizeObserver(() => { if (follows.current) list.current.scrollTop = list.current.scrollHeight; });
+    const observer = new ResizeObserver(follow); // it still looks once when the list has gone
     observer.observe(list.current.firstElementChild);
     return () => observer.disconnect();
   }, []);
   const scrolled = () => {
+    if (!list.current) return;
     const { scrollHeight, scrollTop, clientHeight } = list.current;
     follows.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
     setAway(!follows.current);
   };
-  const toEnd = () => { follows.current = true; list.current.scrollTop = list.current.scrollHeight; };
+  const toEnd = () => { follows.current = true; follow(); };
 
   return html`
     <div class="messages" ref=${list} onScroll=${scrolled} tabindex="0" role="region" aria-label=${t("page.conversation")} data-answering=${String(!!chat?.answering)} data-turns=${turns.length} data-state=${chat ? `${chat.id}:${chat.version}` : ""}>
