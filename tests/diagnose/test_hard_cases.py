@@ -222,3 +222,38 @@ def test_the_largest_split_of_whole_tiles():
     text = "ValueError: Weight output_partition_size = 1216 is not divisible by weight quantization block_n = 128."
     first = first_of(error(text, "Worker_TP7 pid=4"))  # 1216 x 8 = 9728 = 76 tiles: 4 parts are whole
     assert first.fixes[0].set == {"--tensor-parallel-size": 4, "--pipeline-parallel-size": 2}
+
+
+_API, _CORE = "(APIServer pid=5) ", "(EngineCore pid=7) ERROR 11-30 14:47:41 [core.py:1100] "
+_SERVED = "ERROR 11-30 14:47:42 [async_llm.py:906] "
+VANISHED = tuple(
+    _API + line
+    for line in (
+        "INFO:     Application startup complete.",
+        "WARNING 11-30 14:47:42 [core_client.py:817] [shutdown] MPClient: engine core exited unexpectedly; …",
+        _SERVED + "AsyncLLM output_handler failed.",
+        _SERVED + "Traceback (most recent call last):",
+        _SERVED + "    raise self._format_exception(outputs) from None",
+        _SERVED + "vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. "
+        "See stack trace (above) for the root cause.",
+    )
+)
+OWN_WORDS = tuple(
+    _CORE + line
+    for line in (
+        "EngineCore encountered a fatal error.",
+        "Traceback (most recent call last):",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 144.00 MiB.",
+    )
+)
+
+
+def test_a_core_that_ended_without_a_word_was_ended_from_outside():
+    """Written by vLLM 0.32 when its core was killed with SIGKILL."""
+    first = judged(*VANISHED).findings[0]
+    assert (first.cause, first.confidence) == ("host_ram", "medium")
+    assert "exited unexpectedly" in first.evidence[0].text
+
+
+def test_a_core_that_said_why_is_believed():
+    assert judged(VANISHED[0], *OWN_WORDS, *VANISHED[1:]).findings[0].cause == "oom_runtime"

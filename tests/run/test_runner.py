@@ -93,6 +93,16 @@ def test_what_has_answered_is_started_again_with_back_off(deploy: Deploy, runner
     assert waits == [0.05, 0.1]
 
 
+def test_why_it_is_started_again_is_told_until_it_answers(deploy: Deploy, runner: Start) -> None:
+    deployment = deploy(die_after_s=0.3)
+    assert runner(deployment).wait() == Exit.RESTART
+    again = runner(deployment)
+    starting = again.until("starting")
+    assert (starting.reason, starting.failures) == ("engine_died", 1)
+    answering = again.until("answering")
+    assert (answering.reason, answering.detail, answering.failures) == ("", "", 1)
+
+
 def test_a_stable_time_clears_the_count(deploy: Deploy, runner: Start) -> None:
     deployment = deploy(die_after_s=0.3, policy=replace(QUICK, stable_s=0.1))
     for _ in range(3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 from fitserve.cli import doctor_source
 from fitserve.diagnose.engine import Stated, diagnose, watched
@@ -15,7 +16,7 @@ from fitserve.observe.log.read import LogReader
 from fitserve.observe.log.source import lines_of, open_log
 from fitserve.observe.metrics import read_metrics
 from fitserve.observe.recorder import recorded_signs
-from fitserve.run.deployment import Deployment, engine_log
+from fitserve.run.deployment import Deployment, engine_log, engine_log_before
 from fitserve.run.live import Live, Reason, State
 from fitserve.run.view import View, look
 from fitserve.text import tr
@@ -38,7 +39,7 @@ def judged(view: View, stated: Stated) -> Diagnosis:
     cpu = "cpu" in deployment.engine
     stated = Stated(flags, stated.gpus, stated.gpu_gib, stated.model or deployment.model, cpu)
     reader = LogReader(watched())
-    path = engine_log(deployment.name)
+    path = _log_of(deployment.name, live)
     if path.is_file() and (live is None or live.reason not in _BEFORE_THE_ENGINE):
         with open_log(path) as stream:
             for line in lines_of(stream):
@@ -54,6 +55,13 @@ def judged(view: View, stated: Stated) -> Diagnosis:
     more = tuple(finding for finding in mine if finding.cause not in known)
     stage = diagnosis.stage if diagnosis.findings or live is None else live.stage
     return replace(diagnosis, findings=(*diagnosis.findings, *more), checks=checks(seen), stage=stage)
+
+
+def _log_of(name: str, live: Live | None) -> Path:
+    """The log to be explained: while it is started again after a failure, that of the run that failed."""
+    again = live is not None and live.state is State.STARTING and live.failures > 0 and live.engine is not None
+    before = engine_log_before(name)
+    return before if again and before.is_file() else engine_log(name)
 
 
 def _own_words(live: Live | None) -> list[str]:

@@ -135,18 +135,23 @@ def _notes(view: View) -> list[str]:
         notes.append(tr("run.back_off", seconds=f"{live.next_start - time.time():.0f}"))
     if view.runs and live.failures:
         notes.append(tr("run.failing", failures=live.failures))
+        notes += [*([reason_text(live)] if live.reason else []), *_word(live)]
     notes += [held_text(holder) for holder in live.held]
     return notes + [tr("run.problem_note", problem=problem) for problem in live.problems]
+
+
+def _word(live: Live) -> list[str]:
+    """The doctor's word on its last end."""
+    summary = live.diagnosis.get("summary")
+    return [f"{tr('run.diagnosis')} {clean(str(summary))}"] if summary else []
 
 
 def _advice(live: Live) -> list[str]:
     """The doctor's word of that moment, and what to type next."""
     from fitserve.cli.up_retry import shown
 
-    diagnosis, told = live.diagnosis, []
-    if diagnosis.get("summary"):
-        told.append(f"{tr('run.diagnosis')} {clean(str(diagnosis['summary']))}")
-    flags = diagnosis.get("set")
+    told = _word(live)
+    flags = live.diagnosis.get("set")
     if isinstance(flags, dict) and flags:
         told.append(f"{tr('run.would_help')} fitserve up {live.name} {shown(flags)}")
     return [*told, f"{tr('failure.next')} fitserve doctor {live.name}"]

@@ -90,6 +90,11 @@ def engine_log(name: str) -> Path:
     return deployment_dir(name) / "logs" / "engine.log"
 
 
+def engine_log_before(name: str) -> Path:
+    """The last part of what the engine wrote in the run before this one."""
+    return engine_log(name).with_name("engine.log.1")
+
+
 def records_dir(name: str) -> Path:
     """The run records of a deployment, one file a run; their names sort by time."""
     return deployment_dir(name) / "runs"

@@ -14,6 +14,7 @@ from fitserve.run.processes import Identity
 from fitserve.run.redact import redacted_argv, redacted_env
 from fitserve.stage import Stage
 
+NO_END: dict[str, Any] = {"reason": Reason.NONE, "detail": "", "evidence": Evidence(), "diagnosis": {}}
 _NO_FAILURE = (Reason.ASKED, Reason.SUPERVISOR_DIED)  # nothing of the engine's that a doctor could name
 
 
@@ -71,8 +72,8 @@ class Diary:
             plan=deployment.plan,
         )
         expected = self._edges.past.expected(deployment)
-        fresh = {"next_start": 0.0, "reason": Reason.NONE, "detail": "", "evidence": Evidence(), "diagnosis": {}}
-        self.change(engine=engine, expected=expected, held=(), **fresh)
+        last_end = {} if self.live.failures else NO_END  # why it is started again stays told until it answers
+        self.change(engine=engine, expected=expected, held=(), next_start=0.0, **last_end)
         self.reach(Stage.CONFIG)
 
     def reach(self, stage: Stage) -> None:

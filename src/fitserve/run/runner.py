@@ -9,7 +9,7 @@ import threading
 
 from fitserve.run import ports
 from fitserve.run.deployment import Deployment, deployment_dir, engine_log
-from fitserve.run.diary import Diary
+from fitserve.run.diary import NO_END, Diary
 from fitserve.run.drain import Drain
 from fitserve.run.edges import Edges, Outcome, Probe
 from fitserve.run.engine_log import EngineLog
@@ -194,7 +194,7 @@ class Runner:
         pids = tuple(member.pid for member in members)
         measured = self._edges.meter.measure(self._deployment, pids, self._edges.lines.figures())
         self._edges.journal.write("measured", **measured)
-        self._diary.change(state=State.ANSWERING, answered=True, members=members, measured=measured)
+        self._diary.change(state=State.ANSWERING, answered=True, members=members, measured=measured, **NO_END)
 
     def _looked(self, running: Running, good: bool) -> Exit | None:
         """A look at the engine: hung after several misses in a row, well again after one good look."""

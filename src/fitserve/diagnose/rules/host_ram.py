@@ -1,7 +1,8 @@
 """The host's memory, not the GPU's, is exhausted.
 
 Sees: «Killed» or an exit by signal 9, «Cannot allocate memory», a CPU allocator that fails, the kernel's or Ray's
-memory killer; on machines with unified memory, a host that stops answering while weights load.
+memory killer; an engine core or a worker that «exited unexpectedly» and wrote no error of its own; on machines with
+unified memory, a host that stops answering while weights load.
 Why: weights pass through the page cache and pinned buffers; offload, several processes and a container's limit add
 up; on unified memory the utilization limits only vLLM's pool, not loading.
 Disproved by: no entry of the OOM killer in the kernel log, and memory free at the time.
@@ -30,6 +31,10 @@ def judge(case: Case) -> Finding | None:
         return finding(case, CAUSE, stage, seen[:2], fixes)
     if killed or notes:
         return finding(case, CAUSE, stage, [*killed[:2], *notes[:1]], fixes, confidence=Confidence.MEDIUM, key="killed")
+    vanished = [hit for hit in case.hits("vanished") if hit.level != "INFO"]
+    if vanished and not case.roots:
+        shown = vanished[:1]
+        return finding(case, CAUSE, stage, shown, fixes, confidence=Confidence.MEDIUM, key="vanished")
     frozen = case.noted("host_frozen")
     if frozen and not case.failures and not case.served:
         return finding(case, CAUSE, stage, [frozen[0]], fixes, confidence=Confidence.MEDIUM)
@@ -52,6 +57,7 @@ RULE = Rule(
             r"^Killed\b(?! by)|\d Killed {2,}|exit ?code:? (?:-9|137)\b|Failed core proc\(s\): \{[^}]{1,60}: -9\b|"
             r"SIGKILL|signal 9\b|OOM ?Killed|code 137\b",
         ),
+        see("vanished", "unexpectedly", r"engine core exited unexpectedly|proc \S{1,40} died unexpectedly"),
         remark(
             "host_frozen",
             "reboot answering frozen freezes unresponsive hangs swap freeze freezes freezing froze",
