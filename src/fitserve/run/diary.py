@@ -36,6 +36,7 @@ class Diary:
             runner=runner,
             failures=before.failures if before else 0,
             answered=before.answered if before else False,
+            **_last_end(before),
         )
 
     def change(self, **fields: object) -> None:
@@ -72,8 +73,7 @@ class Diary:
             plan=deployment.plan,
         )
         expected = self._edges.past.expected(deployment)
-        last_end = {} if self.live.failures else NO_END  # why it is started again stays told until it answers
-        self.change(engine=engine, expected=expected, held=(), next_start=0.0, **last_end)
+        self.change(engine=engine, expected=expected, held=(), next_start=0.0)
         self.reach(Stage.CONFIG)
 
     def reach(self, stage: Stage) -> None:
@@ -119,6 +119,11 @@ class Diary:
             return self._edges.doctor.diagnose(self._deployment, replace(self.live, **ended | {"state": State.FAILED}))
         except Exception as error:  # noqa: BLE001 - an end is told, diagnosed or not
             return {"cause": "unknown", "problem": f"{type(error).__name__}: {error}"}
+
+
+def _last_end(before: Live | None) -> dict[str, Any]:
+    """Why it is started again: told until it answers."""
+    return {name: getattr(before, name) for name in NO_END} if before and before.failures else {}
 
 
 def _table(probe: Probe) -> dict[str, object]:
