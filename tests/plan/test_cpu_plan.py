@@ -32,6 +32,13 @@ def test_what_was_asked_is_kept() -> None:
     assert (plan.kv.block_tokens, plan.kv.blocks, plan.kv.blocks_per_request) == (128, 16384, 32 + 3)
 
 
+def test_a_cache_asked_for_in_a_gpu_s_words_is_told() -> None:
+    told = [check.detail for check in planned(kv_cache_memory_bytes=16 << 20).checks if check.name == "cpu_cache"]
+    assert len(told) == 1
+    assert "--kv-cache-space" in told[0]
+    assert not [check for check in planned(cpu_kv_cache_space_gib=2).checks if check.name == "cpu_cache"]
+
+
 def test_auto_is_eager_on_a_processor_with_the_reason() -> None:
     plan = planned()
     assert plan.settings.enforce_eager

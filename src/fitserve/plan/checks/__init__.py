@@ -8,6 +8,7 @@ from fitserve.plan.checks import (
     architecture,
     block_step,
     cards,
+    cpu_cache,
     cpu_kernels,
     division,
     drafts,
@@ -41,6 +42,7 @@ CHECKS = (
     drafts,
     experts,
     cpu_kernels,
+    cpu_cache,
     block_step,
     state_blocks,
 )
