@@ -158,11 +158,12 @@ def ledger_lines(rows: list[Compared]) -> list[str]:
 
 
 def _apart(row: Compared) -> str:
+    """Measured less planned, as a reader takes a sign: `-` is less than was planned."""
     error = row.error
     if error is None:
         return ""
     shown = _shown(row, abs(error))
-    return "=" if shown.strip("0.BMGKi ") == "" else f"{'+' if error > 0 else '-'}{shown}"
+    return "=" if shown.strip("0.BMGKi ") == "" else f"{'-' if error > 0 else '+'}{shown}"
 
 
 def _shown(row: Compared, value: float | None) -> str:
