@@ -113,7 +113,7 @@ def _cells(view: View) -> tuple[str, ...]:
     since = time.strftime("%m-%d %H:%M:%S", time.localtime(live.since)) if live and live.since else "-"
     state = tr(f"run.state_{view.state}")
     if view.state == "starting" and live and live.stage:
-        state += f": {tr(f'run.stage_{live.stage}')}{left_text(live)}"
+        state += f"{tr('run.colon')}{tr(f'run.stage_{live.stage}')}{left_text(live)}"
     return view.deployment.name, state, since, f"{view.deployment.url}/v1" if view.runs else "-", view.page_url or "-"
 
 

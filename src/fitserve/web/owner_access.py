@@ -50,4 +50,5 @@ class OwnerAccess:
     def admit_owner(self, headers: Mapping[str, str], address: str) -> None:
         """Raises KeyNeeded."""
         if not self.may_act(headers, address):
-            raise KeyNeeded(tr("owner.key_needed"), code="owner_key", hint="fitserve page --owner-key")
+            said = "owner.key_wrong" if headers.get("authorization") else "owner.key_needed"
+            raise KeyNeeded(tr(said), code="owner_key", hint="fitserve page --owner-key")
