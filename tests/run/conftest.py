@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -77,10 +78,15 @@ def marked(home: Path) -> list[int]:
 
 @pytest.fixture
 def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody has now, nor the five behind it."""
+    while True:
+        with contextlib.ExitStack() as held, contextlib.suppress(OSError, OverflowError):
+            first = 0
+            for more in range(6):
+                probe = held.enter_context(socket.socket())
+                probe.bind(("127.0.0.1", first + more if first else 0))
+                first = first or int(probe.getsockname()[1])
+            return first
 
 
 @pytest.fixture

@@ -82,9 +82,12 @@ def test_what_fails_for_good_is_left_down(control: Control, deploy: Deploy, home
     came_up(control, deploy(die_after_s=0.3))
     live = until("one", lambda live: live.state == "failed")
     assert (live.failures, live.reason) == (3, "engine_died")
+    deadline = time.monotonic() + 20
+    while control.supervisor.states() != {"one": "EXITED"} and time.monotonic() < deadline:
+        time.sleep(0.05)
     time.sleep(0.2)
+    assert control.supervisor.states() == {"one": "EXITED"}, "and it stays there"
     assert look("one").state == "failed"
-    assert control.supervisor.states() == {"one": "EXITED"}
     assert marked(home) == []
 
 
