@@ -32,7 +32,7 @@ def judge(case: Case) -> Finding | None:
     if killed or notes:
         return finding(case, CAUSE, stage, [*killed[:2], *notes[:1]], fixes, confidence=Confidence.MEDIUM, key="killed")
     vanished = [hit for hit in case.hits("vanished") if hit.level != "INFO"]
-    if vanished and case.failures and not case.roots:  # the wrapper is there, and nothing of its own
+    if vanished and case.served and case.failures and not case.roots:  # a start that fails says more, or too little
         shown = vanished[:1]
         return finding(case, CAUSE, stage, shown, fixes, confidence=Confidence.MEDIUM, key="vanished")
     frozen = case.noted("host_frozen")
