@@ -11,13 +11,6 @@ settings.register_profile("untimed", deadline=None)  # a busy machine is no fail
 settings.load_profile("untimed")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What shares a start of the engine stays on one worker: a file, or the whole of e2e (one deployment)."""
-    for item in items:
-        name = "e2e" if item.path.parent.name == "e2e" else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(name))
-
-
 @pytest.fixture(autouse=True)
 def _english(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FITSERVE_LANG", "LC_ALL", "LC_MESSAGES"):
