@@ -19,7 +19,9 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(300)]
 
 ROUNDS = 20
 SUPERVISOR, CORE_STOPPED = "SIGKILL to supervisor", "SIGSTOP to the engine core"  # the stub's core has nothing to do
-POLICY = replace(QUICK, stable_s=0.0, hung_wait_s=0.0, backoff_s=0.01, knock_every_s=0.05, health_every_s=0.3)
+POLICY = replace(
+    QUICK, stable_s=0.0, hung_wait_s=0.0, backoff_s=0.01, knock_every_s=0.05, health_every_s=0.3, failures_allowed=99
+)  # a quick machine kills it again before the first look that clears the count
 Deploy = Callable[..., Deployment]
 
 
