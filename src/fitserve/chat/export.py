@@ -100,12 +100,7 @@ def _picture(picture: Picture, alone: bool) -> dict[str, object]:
     where = picture.data_url if alone else picture_file(picture)
     return {
         "url": where if picture.data else None,
-        "name": picture.name,
-        "width": picture.width,
-        "height": picture.height,
-        "original_width": picture.original_width,
-        "original_height": picture.original_height,
-        "tokens": picture.tokens,
+        **picture.facts(),
     }
 
 

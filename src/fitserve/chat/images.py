@@ -106,6 +106,11 @@ class Picture:
             return said("chat.cost_unknown", size=size)
         return said("chat.cost", size=size, tokens=self.tokens)
 
+    def facts(self) -> dict[str, object]:
+        """Name, sizes and tokens, as every document of it has them."""
+        names = ("name", "width", "height", "original_width", "original_height", "tokens")
+        return {name: getattr(self, name) for name in names}
+
 
 def read_picture(path: Path, limits: Limits | None = None) -> Picture:
     """Prepare a file. Raises PictureRefused, or PictureMissing where there is none."""

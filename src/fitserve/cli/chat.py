@@ -92,12 +92,7 @@ def document(endpoint: Endpoint, answer: Answer, pictures: tuple[Picture, ...]) 
 
 def _picture(picture: Picture) -> dict[str, object]:
     return {
-        "name": picture.name,
-        "width": picture.width,
-        "height": picture.height,
-        "original_width": picture.original_width,
-        "original_height": picture.original_height,
-        "tokens": picture.tokens,
+        **picture.facts(),
         "notices": [notice.text() for notice in picture.notices],
     }
 

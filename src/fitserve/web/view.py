@@ -57,12 +57,7 @@ def picture_document(picture: Picture, folder: str, language: str) -> Document:
     """A picture with its cost; `url` is relative to the page's root."""
     return {
         "id": picture.digest,
-        "name": picture.name,
-        "width": picture.width,
-        "height": picture.height,
-        "original_width": picture.original_width,
-        "original_height": picture.original_height,
-        "tokens": picture.tokens,
+        **picture.facts(),
         "whole_tokens": picture.whole_tokens,
         "takes_whole": picture.takes_whole,
         "cost": picture.cost.text(language),
