@@ -18,6 +18,7 @@ import pytest
 
 from fitserve.cli import doctor_service  # noqa: F401 - once here, not in every runner that is forked
 from fitserve.cli.internal_run import own
+from fitserve.run.control import Control
 from fitserve.run.deployment import Deployment, Policy, deployment_dir
 from fitserve.run.live import Live, read_live
 from fitserve.run.processes import MARK, running
@@ -87,6 +88,14 @@ def free_port() -> int:
                 probe.bind(("127.0.0.1", first + more if first else 0))
                 first = first or int(probe.getsockname()[1])
             return first
+
+
+@pytest.fixture
+def control(home: Path) -> Iterator[Control]:
+    """What starts and stops deployments; its supervisor is ended with the test."""
+    control = Control()
+    yield control
+    control.supervisor.end()
 
 
 @pytest.fixture

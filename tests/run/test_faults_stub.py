@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,13 +23,6 @@ POLICY = replace(
     QUICK, stable_s=0.0, hung_wait_s=0.0, backoff_s=0.01, knock_every_s=0.05, health_every_s=0.3, failures_allowed=99
 )  # a quick machine kills it again before the first look that clears the count
 Deploy = Callable[..., Deployment]
-
-
-@pytest.fixture
-def control(home: Path) -> Iterator[Control]:
-    control = Control()
-    yield control
-    control.supervisor.end()
 
 
 @pytest.mark.parametrize("fault", [fault for fault in LIVING if fault not in (SUPERVISOR, CORE_STOPPED)])

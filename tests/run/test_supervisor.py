@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,13 +25,6 @@ from fitserve.run.view import look
 pytestmark = pytest.mark.process
 
 Deploy = Callable[..., Deployment]
-
-
-@pytest.fixture
-def control(home: Path) -> Iterator[Control]:
-    control = Control()
-    yield control
-    control.supervisor.end()
 
 
 def came_up(control: Control, deployment: Deployment) -> Live:

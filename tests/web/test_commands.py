@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,19 +12,13 @@ from typing import Any
 import httpx2
 import pytest
 from PIL import Image
-from tests.browser.stub import COLOURS, Seen, stub_endpoint
+from tests.browser.stub import COLOURS, Seen
 
 from fitserve.chat.endpoint import Endpoint
 from fitserve.web.server import Backend, Place, build
 
 Client = httpx2.AsyncClient
 Case = Callable[[Client], Awaitable[None]]
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[tuple[str, Seen]]:
-    with stub_endpoint() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture

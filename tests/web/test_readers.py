@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.browser.stub import Seen, stub_endpoint
+from tests.browser.stub import Seen
 
 from fitserve.chat.conversation import OnNewPicture
 from fitserve.chat.endpoint import Endpoint
@@ -18,12 +18,6 @@ from fitserve.web.readers import Readers
 from fitserve.web.tabs import Tab
 
 Case = Callable[[Readers, OpenChat, Tab], Awaitable[None]]
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[tuple[str, Seen]]:
-    with stub_endpoint() as endpoint:
-        yield endpoint
 
 
 @pytest.fixture
