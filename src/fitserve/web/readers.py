@@ -12,7 +12,7 @@ from fitserve.chat.desk import Desk
 from fitserve.chat.disk_shelf import DiskShelf
 from fitserve.chat.images import Limits, Picture
 from fitserve.chat.records import Chat
-from fitserve.chat.said import ChatMissing, Problem, said
+from fitserve.chat.said import ChatMissing, said
 from fitserve.chat.shelf import MemoryShelf
 from fitserve.web.open_chat import OpenChat
 from fitserve.web.refused import Invalid
@@ -27,7 +27,6 @@ _GRACE_S = 0.5  # a tab that was closed has to free its slot within a second
 _TORN_S = 5.0  # a line that tore may come back
 _ARRIVAL_S = 5.0  # a page that was sent to a reader has opened its socket by then, or never will
 _LOOK_S = 0.1
-_ROOM_S = 2.0  # an endpoint that hangs does not hold up a picture
 _MOST_OPEN = 100  # chats of one reader in memory
 _MOST_READERS = 200  # with something in memory
 _MOST_PREPARED = 64  # pictures of one reader that are not sent yet
@@ -38,7 +37,7 @@ class ReaderDesk:
 
     def __init__(self, folder: Path, endpoint: Endpoint, room: Room, tabs: Tabs, reader: str) -> None:
         self._file = folder / "settings.json"
-        self._room, self._tabs, self._reader = room, tabs, reader
+        self._tabs, self._reader = tabs, reader
         self._open: OrderedDict[str, OpenChat] = OrderedDict()
         self._prepared: OrderedDict[str, Picture] = OrderedDict()
         self.kept = Desk(endpoint, DiskShelf(folder / "chats"), room)
@@ -98,11 +97,7 @@ class ReaderDesk:
 
     async def limits(self) -> Limits:
         """What a picture is shrunk to; an endpoint that is away tells nothing."""
-        try:
-            async with asyncio.timeout(_ROOM_S):
-                return (await self.desk.room()).limits
-        except (Problem, TimeoutError):
-            return self._room.limits
+        return (await self.desk.room()).limits
 
     def keep(self, picture: Picture) -> None:
         """A prepared picture, until it is sent or many others have come."""
