@@ -10,7 +10,7 @@ from PIL import Image
 
 from fitserve.observe.gpu_memory import NoGpuMemory
 from fitserve.observe.http import Reply
-from fitserve.observe.meter import cache_info
+from fitserve.observe.metrics import cache_info
 from fitserve.observe.picture import SIDE, square
 from fitserve.observe.probe import judged, refuses_pictures
 from fitserve.observe.reader import LogReader

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,8 +11,8 @@ from statistics import fmean
 from fitserve.measure.replies import NotAReply, body_of
 from fitserve.measure.sample import Sample
 from fitserve.measure.wire import Address, exchange
+from fitserve.observe.metrics import totals
 
-_LINE = re.compile(r"^(vllm:[a-z0-9_]+)(?:\{[^}\n]*\})?\s+([0-9.eE+-]+)\s*$", re.M)
 _SCRAPE_S = 10.0
 _SETTLE_S, _LOOKS = 0.1, 20  # the engine counts a request a moment after its last byte
 _SLACK_S, _SLACK_SHARE = 0.020, 0.10  # transfer and decoding of pictures lie outside of the server's clock
@@ -62,15 +61,8 @@ async def fetch(address: Address, path: str) -> str | None:
 
 
 def counters(text: str | None) -> dict[str, float]:
-    """vLLM's counters by name, summed over engines, ranks and reasons. Buckets are left out."""
-    totals: dict[str, float] = {}
-    for name, value in _LINE.findall(text or ""):
-        if not name.endswith("_bucket"):
-            try:
-                totals[name] = totals.get(name, 0.0) + float(value)
-            except ValueError:
-                continue
-    return totals
+    """vLLM's counters by their whole names, summed over engines, ranks and reasons. Buckets are left out."""
+    return {f"vllm:{name}": value for name, value in totals(text or "").items()}
 
 
 async def settled(address: Address, before: Mapping[str, float], answered: int) -> dict[str, float]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from fitserve.observe.http import request
+from fitserve.observe.metrics import cache_info
 from fitserve.run.deployment import Deployment
 from fitserve.run.processes import memory_bytes
 from fitserve.units import GIB
 
-_CACHE_INFO = re.compile(r"^vllm:cache_config_info\{(.*)\}\s", re.M)
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
 _TIMEOUT_S = 5.0
 
 
@@ -33,12 +30,6 @@ class EngineMeter:
             "memory_bytes": _sum([memory_bytes(pid) for pid in pids]),
             "figures": figures,
         }
-
-
-def cache_info(metrics: str) -> dict[str, str]:
-    """The labels of vLLM's `cache_config_info` gauge: the cache as the engine itself reports it."""
-    found = _CACHE_INFO.search(metrics)
-    return dict(_LABEL.findall(found[1])) if found else {}
 
 
 def _bytes(gib: object) -> int | None:

@@ -60,19 +60,39 @@ class Metrics:
 
 def read_metrics(text: str) -> Metrics | None:
     """The page as `Metrics`; None where it is not vLLM's."""
-    series: dict[str, list[tuple[str, float]]] = {}
-    for name, labels, value in _LINE.findall(text):
-        number = _number(value)
-        if number is not None:
-            series.setdefault(name, []).append((labels, number))
+    series = _series(text)
     if not series:
         return None
     values = {key: sum(value for _, value in rows) for key, rows in _found(_SUMS, series).items()}
     values |= {key: max(value for _, value in rows) for key, rows in _found(_HIGHEST, series).items()}
     named = {key: tuple(f"{name}_bucket" for name in names) for key, names in _HISTOGRAMS.items()}
     histograms = {key: _buckets(rows) for key, rows in _found(named, series).items()}
-    cache = dict(_LABEL.findall(series["cache_config_info"][0][0])) if "cache_config_info" in series else {}
-    return Metrics(values, histograms, cache)
+    return Metrics(values, histograms, _cache(series))
+
+
+def totals(text: str) -> dict[str, float]:
+    """Every series under vLLM's own name, summed over engines, ranks and reasons. Buckets are left out."""
+    rows = _series(text).items()
+    return {name: sum(value for _, value in found) for name, found in rows if not name.endswith("_bucket")}
+
+
+def cache_info(text: str) -> dict[str, str]:
+    """The labels of vLLM's `cache_config_info` gauge: the cache as the engine itself reports it."""
+    return _cache(_series(text))
+
+
+def _series(text: str) -> dict[str, list[tuple[str, float]]]:
+    """(labels, value) of each finite line of vLLM's, by its name without the prefix."""
+    series: dict[str, list[tuple[str, float]]] = {}
+    for name, labels, value in _LINE.findall(text):
+        number = _number(value)
+        if number is not None:
+            series.setdefault(name, []).append((labels, number))
+    return series
+
+
+def _cache(series: Mapping[str, list[tuple[str, float]]]) -> dict[str, str]:
+    return dict(_LABEL.findall(series["cache_config_info"][0][0])) if "cache_config_info" in series else {}
 
 
 def _found(

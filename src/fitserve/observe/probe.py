@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from fitserve.observe.http import Reply, request
+from fitserve.observe.metrics import totals
 from fitserve.observe.picture import square
 from fitserve.run.deployment import Deployment
 from fitserve.run.edges import Outcome, Probe
@@ -22,11 +22,9 @@ _NO_PICTURES = (
     "image input is not supported",
     "does not support image",
 )
-_COUNTER = re.compile(
-    r"^vllm:(num_requests_running|prompt_tokens_total|generation_tokens_total|request_prefill_time_seconds_sum)"
-    r"(?:\{[^\n]*\})? ([0-9.e+-]+)",
-    re.M,
-)
+_COUNTERS = (
+    "num_requests_running", "prompt_tokens_total", "generation_tokens_total", "request_prefill_time_seconds_sum",
+)  # fmt: skip
 _TEXT_QUESTION = "Say hello in one word."
 
 
@@ -84,15 +82,11 @@ class ImageProber:
 
 def progress_of(metrics: str) -> Progress | None:
     """Requests in work and tokens so far, over all engines of a server."""
-    found = _COUNTER.findall(metrics)
-    if not found:
+    sums = totals(metrics)
+    if not any(name in sums for name in _COUNTERS):
         return None
-    sums: dict[str, float] = {}
-    for name, value in found:
-        sums[name] = sums.get(name, 0.0) + float(value)
-    prompt, written = sums.get("prompt_tokens_total", 0.0), sums.get("generation_tokens_total", 0.0)
-    prefill_s = sums.get("request_prefill_time_seconds_sum", 0.0)
-    return Progress(int(sums.get("num_requests_running", 0)), prompt + written, prompt, prefill_s)
+    running, prompt, written, prefill_s = (sums.get(name, 0.0) for name in _COUNTERS)
+    return Progress(int(running), prompt + written, prompt, prefill_s)
 
 
 def _with_image(question: Question) -> list[dict[str, object]]:

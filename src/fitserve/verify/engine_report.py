@@ -11,7 +11,7 @@ from typing import Any
 from fitserve.observe.log.launch import from_command
 from fitserve.observe.log.read import read_lines
 from fitserve.observe.log.source import lines_of, open_log
-from fitserve.observe.meter import cache_info
+from fitserve.observe.metrics import cache_info
 from fitserve.plan.plan import Check, CheckState
 from fitserve.run.deployment import Deployment, engine_log
 from fitserve.text import tr
