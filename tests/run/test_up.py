@@ -256,9 +256,9 @@ def test_a_change_that_does_not_help_is_not_made_twice(say: Say, model: Path, ho
 
 
 def test_how_long_it_will_take_is_told_from_the_start_before(say: Say, model: Path) -> None:
-    assert "left" not in say("up", model, "--no-page").stderr
+    assert "left" not in say("up", model, "--no-page", stage_s=0.4).stderr
     assert say("down", "small-model").returncode == 0
-    assert re.search(r"loading the weights   about \d+ s left", say("up", model, "--no-page").stderr)
+    assert re.search(r"loading the weights   about \d+ s left", say("up", model, "--no-page", stage_s=0.4).stderr)
     (row,) = json.loads(say("status", "--json").stdout)["deployments"]
     assert row["left_seconds"] is None  # it answers
     assert row["stages"][-1]["stage"] == "answering"
