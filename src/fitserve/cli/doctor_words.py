@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import textwrap
 import unicodedata
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 import click
 
 from fitserve.diagnose.finding import Diagnosis, Finding, Fix, Severity
+from fitserve.plan.flags import as_flag
 from fitserve.plan.plan import Check, CheckState
 from fitserve.stage import Stage
 from fitserve.text import tr
@@ -168,11 +168,7 @@ def change_text(fix: Fix) -> str:
 def _flag(flag: str, value: object) -> str:
     if value is None:
         return tr("doctor.flag_removed", flag=flag)
-    if value is True:
-        return flag
-    if value is False:
-        return "--no-" + flag.removeprefix("--")
-    return f"{flag} '{json.dumps(value)}'" if isinstance(value, (dict, list)) else f"{flag} {value}"
+    return as_flag(flag, value)
 
 
 def predicted_text(predicted: Mapping[str, object] | None) -> str:

@@ -32,14 +32,16 @@ def command(settings: Settings, model: str, host: str, port: int) -> tuple[str, 
     )
 
 
+def as_flag(flag: str, value: object) -> str:
+    """A flag with its value as it is typed: `--max-num-seqs 64`; False is the flag's `--no-` form."""
+    if isinstance(value, bool):
+        return flag if value else "--no-" + flag.removeprefix("--")
+    return f"{flag} '{json.dumps(value)}'" if isinstance(value, (dict, list)) else f"{flag} {value}"
+
+
 def as_flags(changed: Mapping[str, object]) -> str:
-    """Settings by name as vLLM's flags: what is False is the flag's `--no-` form."""
-    flags = {name: "--" + name.replace("_", "-") for name in changed}
-    switched = {True: "--", False: "--no-"}
-    return " ".join(
-        flags[name].replace("--", switched[value], 1) if isinstance(value, bool) else f"{flags[name]} {value}"
-        for name, value in changed.items()
-    )
+    """Settings by name as vLLM's flags."""
+    return " ".join(as_flag("--" + name.replace("_", "-"), value) for name, value in changed.items())
 
 
 def _sizes(settings: Settings) -> Iterable[str]:
