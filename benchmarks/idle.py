@@ -13,17 +13,17 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.run import real  # noqa: E402
-from tests.run.faults import Living, moment  # noqa: E402
-from tests.run.soak import stub  # noqa: E402
+from tests.run import real
+from tests.run.faults import Living, moment
+from tests.run.soak import stub
 
-from fitserve.run.control import Control  # noqa: E402 - after the path to the tests
-from fitserve.run.deployment import Policy  # noqa: E402
-from fitserve.run.processes import memory_bytes  # noqa: E402
-from fitserve.units import MIB  # noqa: E402
+from fitserve.run.control import Control
+from fitserve.run.deployment import Policy
+from fitserve.run.processes import memory_bytes
+from fitserve.units import MIB
 
 SECONDS = 150  # two idle questions
 
