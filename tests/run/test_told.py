@@ -17,7 +17,7 @@ from fitserve.errors import SettingsError
 from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.environment import engine_env
 from fitserve.run.evidence import Witness, clean
-from fitserve.run.live import Evidence, Live, Reason, StageTime, State, live_paths, read_live, write_live
+from fitserve.run.live import Evidence, Live, Reason, StageTime, State, live_paths, read_live, rest_live, write_live
 from fitserve.run.processes import Identity, boot_id
 from fitserve.run.redact import HIDDEN, is_secret, redacted_argv, redacted_env
 from fitserve.run.registry import is_name, load, name_for, save
@@ -54,6 +54,18 @@ def test_the_later_copy_counts_and_a_broken_one_does_not(home: Path) -> None:
     assert read_live("one").failures == 0
     state.write_text("[]")
     assert read_live("one") is None
+
+
+def test_at_rest_the_state_folder_alone_keeps_the_last_word(home: Path) -> None:
+    state, runtime = live_paths("one")
+    write_live(MOMENT, [state, runtime])
+    write_live(replace(MOMENT, serial=1), [runtime])  # the state folder was read-only
+    rest_live("one")
+    assert read_live("one").serial == 1
+    write_live(replace(MOMENT, serial=2), [state, runtime])
+    rest_live("one")
+    assert not runtime.exists()
+    assert read_live("one").serial == 2
 
 
 def test_one_disk_that_fails_is_told_and_the_other_serves(home: Path) -> None:

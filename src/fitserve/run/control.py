@@ -10,7 +10,7 @@ from fitserve.clock import Clock, SystemClock
 from fitserve.errors import FitserveError, OperationFailed
 from fitserve.paths import state_dir
 from fitserve.run.deployment import Deployment, deployment_dir
-from fitserve.run.live import Live, Reason, State, forget_live, live_paths, read_live, write_live
+from fitserve.run.live import Live, Reason, State, forget_live, live_paths, read_live, rest_live, write_live
 from fitserve.run.lock import Locked, held
 from fitserve.run.processes import is_alive
 from fitserve.run.registry import PAGE_PREFIX, save
@@ -89,6 +89,7 @@ class Control:
         self.supervisor.stop(name)
         ran |= self._end_strays(name)
         self.supervisor.forget(name)
+        rest_live(name)
         return ran
 
     def seems_to_run(self, name: str) -> bool:

@@ -120,6 +120,14 @@ def read_live(name: str) -> Live | None:
     return max(found, key=lambda live: live.serial, default=None)
 
 
+def rest_live(name: str) -> None:
+    """Nothing runs any more: where the state folder has the last word, the runtime folder need not keep it too."""
+    kept, passing = live_paths(name)
+    if _read(kept) == read_live(name):
+        with contextlib.suppress(OSError):
+            passing.unlink(missing_ok=True)
+
+
 def forget_live(name: str) -> None:
     """Forget the last life: the next start counts its failures from nothing."""
     for path in live_paths(name):
