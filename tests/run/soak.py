@@ -31,8 +31,6 @@ from fitserve.run.processes import Process, command_line, running
 from fitserve.run.registry import save
 from stub_engine.interpreter import make_interpreter
 
-WORKER = "SIGKILL to a worker"
-
 
 @dataclass(frozen=True)
 class Round:
@@ -83,7 +81,7 @@ def left_behind(*, shared_memory: bool) -> set[str]:
         if shared_memory
         else set()
     )
-    sockets = {f"socket {path.name}" for path in runtime_dir().iterdir() if not path.name.endswith(".live.json")}
+    sockets = {f"{runtime_dir().name}/{path.name}" for path in runtime_dir().iterdir()}
     return ours | shared | sockets | {f"{len(list(Path('/proc/self/fd').iterdir()))} open files"}
 
 
@@ -103,21 +101,25 @@ def _is_ours(pid: int) -> bool:
 
 
 def living_faults(kept: Kept, count: int) -> None:
-    """Each fault of the living: a worker's on two ranks, where it is not the core itself; the others on one."""
-    for ranks, those in ((1, [fault for fault in LIVING if fault != WORKER]), (2, [WORKER])):
-        if any(kept.lacks(fault, count) for fault in those):
-            _inflict(kept, count, f"soak{ranks}", ranks, those)
-
-
-def _inflict(kept: Kept, count: int, name: str, ranks: int, those: list[str]) -> None:
-    living = Living(Control(), (real.demo(name, ranks=ranks),))
+    """Each fault of the living, on one deployment."""
+    if not any(kept.lacks(fault, count) for fault in LIVING):
+        return
+    patient = replace(real.POLICY, failures_allowed=99)  # they fall faster one after another than a machine's do
+    living = Living(Control(), (replace(real.demo("soak"), policy=patient),))
     living.up()
-    for fault in those:
+    for fault in LIVING:
         while kept.lacks(fault, count):
             kept.add(fault, lambda fault=fault: living.inflict(fault))  # type: ignore[misc]  # bound now
-            if faults.moment(name).state != "answering":
-                living.up()
+            _revived(living)
     living.down()
+
+
+def _revived(living: Living) -> None:
+    """What a bad round left down is begun anew."""
+    if faults.moment("soak").state != "answering":
+        with living.control.alone("soak"):
+            living.control.stop("soak")
+        living.up()
 
 
 def start_faults(kept: Kept, count: int) -> None:
@@ -187,11 +189,10 @@ def report(rounds: list[Round]) -> str:
 
 Written by `scripts/soak` on {day}: {sum(one.seconds for one in rounds) / 3600:.1f} hours of rounds on {machine}.
 
-The engine is the managed CPU engine (vLLM 0.32.0) with the demo model, under supervisor; a worker is killed on two
-ranks, because with one rank the core is the worker. A round is good when the deployment answers a picture right again
-(under the memory limit: is down with the cause named), no process, port or socket is left, and every record is whole.
-Seconds are from the fault, or from the start, to the answer and its checks; rounds ran beside each other and beside
-other work.
+The engine is the managed CPU engine (vLLM 0.32.0) with the demo model, under supervisor: an API process, an engine core
+and a worker. A round is good when the deployment answers a picture right again (under the memory limit: is down with
+the cause named), no process, port or socket is left, and every record is whole. Seconds are from the fault, or from the
+start, to the answer and its checks; rounds ran beside each other and beside other work.
 
 | what | rounds | good | median s | longest s |
 |---|---|---|---|---|

@@ -16,8 +16,6 @@ from fitserve.run.control import Control
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
-WORKER = "SIGKILL to a worker"
-
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -37,7 +35,7 @@ def living(home: Path) -> Iterator[Living]:
         living.control.supervisor.end()
 
 
-@pytest.mark.parametrize("fault", [fault for fault in LIVING if fault not in (WORKER, "SIGSTOP to the engine")])
+@pytest.mark.parametrize("fault", [fault for fault in LIVING if fault != "SIGSTOP to the engine"])
 def test_it_answers_again(living: Living, fault: str) -> None:
     living.inflict(fault)
     assert faults.moment("faulty").probe["outcome"] == "right"
@@ -59,14 +57,3 @@ def test_a_memory_limit_that_is_reached(home: Path) -> None:
     assert live.diagnosis["cause"] == "host_ram", live.evidence
     assert runner.wait(60) == 70
     assert faults.members("poor") == set()
-
-
-def test_a_killed_worker_of_two(home: Path) -> None:
-    """With one rank the core is the worker: two, for this fault alone, for they take twice as long to start."""
-    pair = Living(Control(), (real.demo("pair", ranks=2),))
-    pair.up()
-    pair.inflict(WORKER)
-    assert faults.moment("pair").probe["outcome"] == "right"
-    with pair.control.alone("pair"):
-        pair.control.stop("pair")
-    assert faults.members("pair") == set()
