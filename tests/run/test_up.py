@@ -234,6 +234,13 @@ def test_a_start_that_fails_for_memory_is_made_once_more_with_what_fits(say: Say
     assert (again.returncode, "is answering already" in again.stderr) == (0, True)
 
 
+def test_who_follows_a_start_follows_it_into_the_next(say: Say, model: Path) -> None:
+    both = [begin("up", model, "--json", "--no-page", stage_s=0.3, kv_tokens=512) for _ in range(2)]
+    told = [one.finish() for one in both]
+    assert [one.returncode for one in told] == [0, 0], [one.stderr for one in told]
+    assert sorted(json.loads(one.stdout)["already_running"] for one in told) == [False, True]
+
+
 def test_no_retry_is_heard_and_the_advice_stays(say: Say, model: Path, home: Path) -> None:
     up = say("up", model, "--no-page", "--no-retry", kv_tokens=512)
     assert up.returncode == 1

@@ -6,6 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,9 @@ from fitserve.cli.up_result import Result
 from fitserve.cli.up_screen import Screen
 from fitserve.cli.up_target import Wishes
 from fitserve.errors import FitserveError, Interrupted, OperationFailed, SettingsError, ToolMissing
+from fitserve.run.deployment import deployment_dir
 from fitserve.run.live import Live, State
+from fitserve.run.lock import Locked, held, is_held
 from fitserve.run.view import look, look_at_all
 from fitserve.text import current_language, tr
 
@@ -45,9 +48,14 @@ class Start:
     _lost: set[int] = field(default_factory=set)  # ports that strangers took from a start of ours
     _changed: list[Changed] = field(default_factory=list)  # what was changed so far, the last in force
     _plans: list[Plan] = field(default_factory=list)  # what was started so far
+    _ours: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)  # others see by it that we may try again
 
     def run(self) -> Result:
         """Come to the end of it. Raises FitserveError; then nothing of this start is left."""
+        with self._ours:
+            return self._tried()
+
+    def _tried(self) -> Result:
         while True:
             lost = len(self._lost)
             try:
@@ -139,6 +147,9 @@ class Start:
         """Choose the ports and have the supervisor start it. What an earlier start left goes first."""
         from fitserve.cli.up_plan import frozen
 
+        if not self._plans:
+            with contextlib.suppress(Locked):
+                self._ours.enter_context(held(_starter_lock(self.wishes.name)))
         self.control.stop(self.wishes.name)
         with self.control.choosing_ports(), self._undone_on_failure():
             if draft.request.port in taken_ports():
@@ -213,8 +224,28 @@ class Start:
             live = wait_until_answering(name, self.control, self.timeout_s, self.shown)
         except KeyboardInterrupt:
             raise Interrupted(tr("run.interrupted_left", name=name), hint="fitserve status") from None
+        except OperationFailed:
+            again = self._begun_again()
+            if again is None:
+                raise
+            return self._joined(again)
         now = look(name)
         return Result(view.deployment, live, True, now.page_url if now else None)
+
+    def _begun_again(self) -> View | None:
+        """The next start of the one we followed, where its command makes another; it keeps its lock till its end."""
+        deciding = True
+        while deciding:
+            deciding = is_held(_starter_lock(self.wishes.name))  # asked before looking: its last start is not missed
+            view = look(self.wishes.name)
+            if view is not None and view.runs:
+                return view
+            self.control.clock.sleep(0.1)
+        return None
+
+
+def _starter_lock(name: str) -> Path:
+    return deployment_dir(name) / "starter.lock"
 
 
 def _unseen(_: Plan) -> None:
