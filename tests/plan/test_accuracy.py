@@ -17,7 +17,7 @@ from predict import Prediction, predict  # noqa: E402
 from fitserve.plan.plan import Verdict  # noqa: E402
 from fitserve.text import choose_language  # noqa: E402
 from fitserve.units import GIB  # noqa: E402
-from report import PAGE, page  # noqa: E402
+from report import pages  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,6 @@ def test_few_are_tight(found: list[Prediction]) -> None:
     assert sum(item.verdict is Verdict.TIGHT for item in judged) <= 0.15 * len(judged)
 
 
-def test_the_page_is_what_the_tool_writes(found: list[Prediction]) -> None:
-    choose_language("en")
-    assert PAGE.read_text(encoding="utf-8") == page(found)
+def test_the_pages_are_what_the_tool_writes(found: list[Prediction]) -> None:
+    for path, text in pages(found).items():
+        assert path.read_text(encoding="utf-8") == text, path.name

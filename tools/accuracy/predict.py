@@ -41,6 +41,7 @@ class Prediction:
     other_high: int | None = None
     other_truth: int | None = None
     calibration: str = ""
+    rank: RankLedger | None = None
     judgement: Judgement | None = None
 
     @property
@@ -119,9 +120,14 @@ def predict(point: Point, figures: Calibration | None = None) -> Prediction:
     if stated:
         weights = int((point.truth.weights or 0) * GIB) - rank.rope.expected
         truth = rank.budget - weights - int((point.truth.pool or 0) * GIB)
-    name = rank.calibration.name
     return replace(
-        found, other_low=other[0], other_high=other[1], other_truth=truth, calibration=name, judgement=judge(rank)
+        found,
+        other_low=other[0],
+        other_high=other[1],
+        other_truth=truth,
+        calibration=rank.calibration.name,
+        rank=rank,
+        judgement=judge(rank),
     )
 
 
