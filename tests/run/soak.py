@@ -100,55 +100,59 @@ def _is_ours(pid: int) -> bool:
     return pid != os.getpid() and f"XDG_RUNTIME_DIR={os.environ['XDG_RUNTIME_DIR']}".encode() in words
 
 
-def living_faults(kept: Kept, count: int) -> None:
-    """Each fault of the living, on one deployment."""
-    if not any(kept.lacks(fault, count) for fault in LIVING):
-        return
+def every_fault(kept: Kept, count: int) -> None:
+    """All faults in turn, so that a soak which is cut short has met each."""
     patient = replace(real.POLICY, failures_allowed=99)  # they fall faster one after another than a machine's do
     living = Living(Control(), (replace(real.demo("soak"), policy=patient),))
+    acts: dict[str, Callable[[], None]] = {fault: _inflicted(living, fault) for fault in LIVING}
+    acts |= {
+        "log on a full tmpfs": lambda: _survived(faults.full_log, "No space left"),
+        "state folder read-only, clock set back": lambda: _survived(_sealed, "Read-only"),
+        "memory limit reached": _refused,
+    }
     living.up()
-    for fault in LIVING:
-        while kept.lacks(fault, count):
-            kept.add(fault, lambda fault=fault: living.inflict(fault))  # type: ignore[misc]  # bound now
-            _revived(living)
+    for number in range(1, count + 1):
+        for what, act in acts.items():
+            if kept.lacks(what, number):
+                kept.add(what, act)
     living.down()
 
 
-def _revived(living: Living) -> None:
-    """What a bad round left down is begun anew."""
-    if faults.moment("soak").state != "answering":
-        with living.control.alone("soak"):
-            living.control.stop("soak")
-        living.up()
+def _inflicted(living: Living, fault: str) -> Callable[[], None]:
+    """The fault; what a bad round leaves down is begun anew."""
+
+    def act() -> None:
+        if faults.moment("soak").state != "answering":
+            with living.control.alone("soak"):
+                living.control.stop("soak")
+            living.up()
+        living.inflict(fault)
+
+    return act
 
 
-def start_faults(kept: Kept, count: int) -> None:
-    """Each fault of a start."""
+def _sealed(deployment: Deployment) -> list[str]:
+    return faults.read_only(deployment, faults.clock_back(deployment))
 
-    def survives(command: Callable[[Deployment], list[str]], problem: str) -> None:
-        deployment = replace(real.demo("sealed"), policy=replace(real.POLICY, log_bytes=1 << 20))
-        save(deployment)
-        runner, live = faults.started(deployment, command(deployment))
-        assert live.state == "answering", live
-        assert not problem or any(problem in told for told in live.problems), live.problems
-        assert faults.ended(deployment, runner).state == "stopped"
 
-    def refused() -> None:
-        deployment = real.demo("poor", kv_gib=real.LIMIT_GIB)
-        runner, live = faults.started(deployment, faults.memory_limit(deployment, real.LIMIT_GIB << 30))
-        assert runner.wait(60) == 70
-        assert (live.state, live.diagnosis["cause"]) == ("failed", "host_ram"), live
-        assert not faults.members("poor")
+def _survived(command: Callable[[Deployment], list[str]], problem: str) -> None:
+    """A start that this does not stop, and that tells it."""
+    deployment = replace(real.demo("sealed"), policy=replace(real.POLICY, log_bytes=1 << 20))
+    save(deployment)
+    runner, live = faults.started(deployment, command(deployment))
+    last = faults.ended(deployment, runner)
+    assert live.state == "answering", live
+    assert any(problem in told for told in live.problems), live.problems
+    assert last.state == "stopped"
 
-    acts: dict[str, Callable[[], None]] = {
-        "log on a full tmpfs": lambda: survives(faults.full_log, "No space left"),
-        "state folder read-only": lambda: survives(faults.read_only, "Read-only"),
-        "clock set back": lambda: survives(faults.clock_back, ""),
-        "memory limit reached": refused,
-    }
-    for what, act in acts.items():
-        while kept.lacks(what, count):
-            kept.add(what, act)
+
+def _refused() -> None:
+    """A start under a limit that it can't live with."""
+    deployment = real.demo("poor", kv_gib=real.LIMIT_GIB)
+    runner, live = faults.started(deployment, faults.memory_limit(deployment, real.LIMIT_GIB << 30))
+    assert runner.wait(60) == 70
+    assert (live.state, live.diagnosis["cause"]) == ("failed", "host_ram"), live
+    assert not faults.members("poor")
 
 
 def cycles(kept: Kept, what: str, deployment: Deployment, count: int, *, shared_memory: bool = True) -> None:
@@ -224,8 +228,8 @@ def main() -> int:
             stubbed = stub(Path(folder))
             cycles(kept, "up and down of the stub", stubbed, asked.stub_cycles, shared_memory=False)
             cycles(kept, "up and down of the engine", real.demo("cycle"), asked.cycles)
-            living_faults(kept, asked.rounds)
-            start_faults(kept, asked.rounds)
+            if asked.rounds:
+                every_fault(kept, asked.rounds)
         finally:
             Control().supervisor.end()
             asked.to.write_text(report(kept.rounds()), encoding="utf-8")
