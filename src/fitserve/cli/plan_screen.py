@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +12,8 @@ from rich.text import Text
 from fitserve.chat.clean import strip_control
 from fitserve.plan.flags import as_flags
 from fitserve.plan.make import failures
-from fitserve.plan.plan import CheckState, LedgerRow, Plan, Verdict
+from fitserve.plan.plan import Change, CheckState, Correction, LedgerRow, Plan, Verdict
+from fitserve.plan.settings import Settings
 from fitserve.text import tr
 from fitserve.units import format_gib
 
@@ -30,13 +31,34 @@ def show_plan(plan: Plan, console: Console | None = None) -> None:
     console.print(_ledger(plan), width=width)
     for line in _after(plan):
         console.print(line, width=width, overflow="fold")
-    fails = not plan.fits or failures(plan.checks)
-    console.print(Text(tr("plan.command_fails" if fails else "plan.command"), style="bold"))
-    console.print(Text(command_line(plan)), soft_wrap=True)
+    if plan.corrected:
+        _correction(plan.corrected, console, width)
+    elif not plan.fits or failures(plan.checks):
+        console.print(Text(tr("plan.no_command"), style="bold"), width=width)
+    else:
+        console.print(Text(tr("plan.command"), style="bold"))
+        console.print(Text(command_line(plan.command, plan.env)), soft_wrap=True)
+
+
+def _correction(correction: Correction, console: Console, width: int) -> None:
+    """What was changed and why, then the one command that is worth copying."""
+    console.print(Text(tr("plan.changed"), style="bold"))
+    for change in correction.changes:
+        console.print(Text(strip_control(_changed(change))), width=width, overflow="fold")
+    verdict = tr(f"plan.near_{correction.plan.verdict.value}")
+    console.print(Text(tr("plan.command_corrected", verdict=verdict), style="bold"))
+    console.print(_settings(correction.plan.settings), width=width)
+    console.print(Text(strip_control(command_line(correction.command, correction.env))), soft_wrap=True)
+
+
+def _changed(change: Change) -> str:
+    if not change.after and change.why.startswith(change.before):
+        return f"− {change.why}"
+    sign, what = "−" if not change.after else "~" if change.before else "+", (change.before, change.after)
+    return f"{sign} {' → '.join(filter(None, what))}{tr('plan.colon')}{change.why}"
 
 
 def _headline(plan: Plan) -> Text:
-    settings = plan.settings
     text = Text()
     fails = plan.fits and failures(plan.checks)
     tight = "_tight" if plan.verdict is Verdict.TIGHT else ""
@@ -44,18 +66,19 @@ def _headline(plan: Plan) -> Text:
     text.append(said, style=f"bold {'red' if fails else _COLOUR[plan.verdict]}")
     text.append("  " + strip_control(plan.model.name), style="bold")
     text.append(f"  {plan.engine.name} {plan.engine.version}\n", style="dim")
-    mode = tr("plan.mode_eager" if settings.enforce_eager else "plan.mode_graphs")
-    text.append(
-        tr(
-            "plan.settings_line",
-            ranks=settings.tensor_parallel_size,
-            mode=mode,
-            length=f"{settings.max_model_len:,}",
-            seqs=settings.max_num_seqs,
-            step=f"{settings.max_num_batched_tokens:,}",
-        )
+    return text.append(_settings(plan.settings))
+
+
+def _settings(settings: Settings) -> Text:
+    said = tr(
+        "plan.settings_line",
+        ranks=settings.tensor_parallel_size,
+        mode=tr("plan.mode_eager" if settings.enforce_eager else "plan.mode_graphs"),
+        length=f"{settings.max_model_len:,}",
+        seqs=settings.max_num_seqs,
+        step=f"{settings.max_num_batched_tokens:,}",
     )
-    return text
+    return Text(said)
 
 
 def _ledger(plan: Plan) -> Table:
@@ -110,16 +133,19 @@ def _after(plan: Plan) -> Iterator[Text]:
         yield Text("· " + strip_control(reason))
     for refused in plan.refused:
         yield Text(f"✗ {as_flags(refused.settings)}{tr('plan.colon')}{refused.why}", style="dim")
-    for other in plan.nearest:
-        yield Text(f"→ {other.why}", style="bold")
+    if not plan.corrected:
+        for other in plan.nearest:
+            yield Text(f"→ {other.why}", style="bold")
+    told_below = {change.why for change in plan.corrected.changes} if plan.corrected else set()
     for check in plan.checks:
-        if check.state is not CheckState.OK:
+        if check.state is not CheckState.OK and check.detail not in told_below:
             yield Text(f"{_MARK[check.state]} {strip_control(check.detail)}", style=_CHECK_COLOUR[check.state])
     passed = sum(check.state is CheckState.OK for check in plan.checks)
-    yield Text(tr("plan.checks_passed", passed=passed, all=len(plan.checks)), style="dim")
+    said = "plan.checks_passed" if plan.fits else "plan.checks_passed_besides"
+    yield Text(tr(said, passed=passed, all=len(plan.checks)), style="dim")
 
 
-def command_line(plan: Plan) -> str:
-    """The command with its environment in front, ready for a shell."""
-    env = " ".join(f"{name}={shlex.quote(value)}" for name, value in plan.env.items())
-    return f"{env} {shlex.join(plan.command)}".strip()
+def command_line(command: Sequence[str], env: Mapping[str, str]) -> str:
+    """A command with its environment in front, ready for a shell."""
+    said = " ".join(f"{name}={shlex.quote(value)}" for name, value in env.items())
+    return f"{said} {shlex.join(command)}".strip()

@@ -23,8 +23,8 @@ _TOKENS = {"latency": 2048, "throughput": 8192, "context": 2048}
 _LARGE_CARD = 70 * GIB  # vLLM's own defaults are larger from here (engine/arg_utils.py get_batch_defaults)
 
 
-def draft_gpu(given: Given) -> Draft:
-    """The chosen candidate with its reasons, what was refused, and what would run in its place."""
+def draft_gpu(given: Given, *, near: bool = True) -> Draft:
+    """The chosen candidate with its reasons, what was refused, and, where it is asked, what would run in its place."""
     scale = Scale(given)
     asked = given.request.tensor_parallel_size
     articles = given.request.preset == "articles"
@@ -40,14 +40,15 @@ def draft_gpu(given: Given) -> Draft:
     if seen := visible_env(given.gpus or (), weighed.cards):
         reasons.append(tr("plan.cards_chosen", cards=seen["CUDA_VISIBLE_DEVICES"]))
     reasons += choice.descent.given_up
-    near: list[Refused] = []
+    others: list[Refused] = []
     if weighed.judgement.verdict is Verdict.DOES_NOT_FIT:
         key = "plan.even_so" if choice.descent.given_up else "plan.short_by"
         reasons.append(tr(key, why=weighed.judgement.obstacle))
-        near = nearest(scale, first_settings(scale, weighed.settings.tensor_parallel_size), weighed.settings)
+        if near:
+            others = nearest(scale, first_settings(scale, weighed.settings.tensor_parallel_size), weighed.settings)
     elif weighed.judgement.verdict is Verdict.TIGHT:
         reasons.append(tr("plan.tight_because", why=weighed.judgement.obstacle))
-    return replace(weighed.draft(tuple(reasons)), refused=choice.refused, nearest=tuple(near))
+    return replace(weighed.draft(tuple(reasons)), refused=choice.refused, nearest=tuple(others))
 
 
 def first_settings(scale: Scale, ranks: int) -> Settings:

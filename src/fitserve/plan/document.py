@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from fitserve.facts.model import LayerKind, ModelFacts
 from fitserve.plan.passes import picture_rule
-from fitserve.plan.plan import SCHEMA_VERSION, KvPlan, Plan
+from fitserve.plan.plan import SCHEMA_VERSION, Correction, KvPlan, Plan
 from fitserve.plan.settings import Settings
 
 
@@ -30,6 +30,18 @@ def plan_document(plan: Plan) -> dict[str, object]:
         "refused": [{"settings": refused.settings, "why": refused.why} for refused in plan.refused],
         "nearest": [{"settings": other.settings, "why": other.why} for other in plan.nearest],
         "checks": [{"name": c.name, "state": c.state.value, "detail": c.detail} for c in plan.checks],
+        "corrected": plan.corrected and _corrected(plan.corrected),
+    }
+
+
+def _corrected(correction: Correction) -> dict[str, object]:
+    """The command to type in place of a reviewed one; `before` and `after` are flags as they are typed."""
+    return {
+        "verdict": correction.plan.verdict.value,
+        "settings": settings_document(correction.plan.settings),
+        "command": list(correction.command),
+        "env": correction.env,
+        "changes": [asdict(change) for change in correction.changes],
     }
 
 

@@ -37,6 +37,12 @@ GONE = frozenset(
         "--device",
     }
 )
+_GONE_SWITCHES = {
+    "--use-v2-block-manager", "--enable-chunked-context", "--worker-use-ray", "--engine-use-ray",
+    "--disable-log-requests",
+}  # fmt: skip
+
+Piece = tuple[str, tuple[str, ...]]  # a flag's full name ("" for a word of none), and its words as they were typed
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,9 @@ class ParsedCommand:
     env: dict[str, str] = field(default_factory=dict)
     stray: tuple[str, ...] = ()  # words beside the model that belong to no flag
     version: str | None = None  # of the image that a container is started from
+    pieces: tuple[Piece, ...] = ()
+    launcher: tuple[str, ...] = ()  # what stands before the flags, as it was typed: `uv run vllm serve`
+    container: bool = False
 
 
 @cache
@@ -87,8 +96,9 @@ def _parsed(start: Started, base: PlanRequest | None) -> ParsedCommand:
     request = without(request, {name for name, _ in wrong})
     stray = tuple(positional if "--model" in reader.flags else positional[1:])
     return ParsedCommand(
-        model, request, tuple(reader.unknown), tuple(reader.gone), invalid, reader.flags, env, stray, start.version
-    )
+        model, request, tuple(reader.unknown), tuple(reader.gone), invalid, reader.flags, env, stray, start.version,
+        tuple(reader.pieces), start.launcher, start.container,
+    )  # fmt: skip
 
 
 def _kept(name: str, values: list[str]) -> bool:
@@ -116,6 +126,7 @@ class _Reader:
     def __init__(self, request: PlanRequest, kinds: dict[str, str]) -> None:
         self.request = request
         self.extra: list[str] = []
+        self.pieces: list[Piece] = []
         self.kinds = kinds
         self.flags: dict[str, str | None] = {}
         self.unknown: list[str] = []
@@ -130,18 +141,21 @@ class _Reader:
             word = rest.pop(0)
             if not word.startswith("-") or word == "-":
                 positional.append(word)
+                self.pieces.append(("", (word,)))
                 continue
             name, equals, value = word.partition("=")
             name = _spelling(name)
             values = [value] if equals else self._values(name, rest)
             self._flag(name, values)
+            typed = (word,) if equals else (word, *values)
+            self.pieces.append((name, typed))
             if _kept(name, values):
-                self.extra += [word] if equals else [word, *values]
+                self.extra += typed
         return positional
 
     def _values(self, name: str, rest: list[str]) -> list[str]:
         """Take the words after a flag that belong to it. An unknown flag takes the one word that is no flag."""
-        kind = self.kinds.get(name, "one")
+        kind = "switch" if name in _GONE_SWITCHES else self.kinds.get(name, "one")
         if kind == "switch" or not rest:
             return []
         if kind == "one":

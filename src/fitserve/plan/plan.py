@@ -72,6 +72,25 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Change:
+    """One thing that differs in a corrected command: as it was typed, as it is now ("" for nothing), and why."""
+
+    before: str
+    after: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Somebody's command put right: a whole one in the form that was typed, with what was changed."""
+
+    plan: Plan
+    command: tuple[str, ...]  # argv as typed up to the flags (`uv run vllm serve MODEL`)
+    env: dict[str, str]  # what stands in front of it
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
 class Check:
     """One named check of a plan, of the machine, or of a running service."""
 
@@ -100,6 +119,7 @@ class Plan:
     nearest: tuple[Refused, ...] = ()  # what would run with something else than was asked; never taken unasked
     checks: tuple[Check, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
+    corrected: Correction | None = None  # of a command that was reviewed, where one is better
 
     @property
     def fits(self) -> bool:

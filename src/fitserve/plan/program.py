@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _SEPARATOR = re.compile(r"[;&|\n]+")
 _REDIRECT = re.compile(r"\d*(>>?|<)(.*)")
@@ -23,6 +23,8 @@ class Started:
     env: dict[str, str] = field(default_factory=dict)
     version: str | None = None
     found: bool = True  # False: nothing that starts vLLM is there
+    launcher: tuple[str, ...] = ()  # what stands before the words, assignments left out
+    container: bool = False
 
 
 def split_commands(text: str) -> list[list[str]]:
@@ -56,7 +58,7 @@ def started(commands: Sequence[Sequence[str]]) -> Started:
     for words in commands:
         here = program(words)
         if here.found:
-            best = Started(here.words, env | here.env, here.version)
+            best = replace(here, env=env | here.env)
         if words and (words[0] == "export" or all(_ASSIGNMENT.fullmatch(word) for word in words)):
             env |= _assigned(words)
     return best or (program(commands[-1]) if commands else Started((), found=False))
@@ -67,10 +69,11 @@ def program(words: Sequence[str]) -> Started:
     at = max((index + 2 for index in range(len(words) - 1) if _starts(words[index], words[index + 1])), default=0)
     image = _image_at(words)
     version = _version(words[image]) if image is not None else None
+    lead = next((index for index, word in enumerate(words) if not _leads(word)), len(words))
     if at or image is not None:
         cut = at or (image or 0) + 1
-        return Started(tuple(words[cut:]), _assigned(words[:cut]) | _container(words[: image or 0]), version)
-    lead = next((index for index, word in enumerate(words) if not _leads(word)), len(words))
+        env = _assigned(words[:cut]) | _container(words[: image or 0])
+        return Started(tuple(words[cut:]), env, version, launcher=tuple(words[lead:cut]), container=image is not None)
     rest = list(words[lead:])
     name = rest[0].rsplit("/", 1)[-1] if rest and not rest[0].startswith("-") else ""
     if name == "vllm" or "python" in name:

@@ -13,6 +13,7 @@ from fitserve.facts.model import ModelFacts
 from fitserve.facts.nvml import select_visible
 from fitserve.plan.captures import captures
 from fitserve.plan.choose import draft_gpu
+from fitserve.plan.correction import correct
 from fitserve.plan.cpu import Draft, weigh_cpu
 from fitserve.plan.defaults import as_given
 from fitserve.plan.flags import as_flags
@@ -20,7 +21,7 @@ from fitserve.plan.given import Given
 from fitserve.plan.gpu import Scale
 from fitserve.plan.make import finish
 from fitserve.plan.parse import ParsedCommand
-from fitserve.plan.plan import Check, CheckState, Plan, Refused, Verdict
+from fitserve.plan.plan import Check, CheckState, Correction, Plan, Refused, Verdict
 from fitserve.plan.unweighed import stages_and_replicas
 from fitserve.text import tr
 from fitserve.units import format_gib
@@ -29,6 +30,10 @@ EAGER, CODE, OPEN, MEDIA, VALUES, VISIBLE, HALF = (
     "graphs_affordable", "remote_code", "bound_to_loopback", "media_domains", "values_valid", "cards_visible", "dtype",
 )  # fmt: skip
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+_SIZES = (
+    "tensor_parallel_size", "enforce_eager", "gpu_memory_utilization", "max_num_seqs", "max_num_batched_tokens",
+    "kv_cache_dtype",
+)  # fmt: skip
 
 
 def review(
@@ -39,8 +44,8 @@ def review(
     gpus: tuple[Gpu, ...] | None,
     learned: tuple[Path, ...] = (),
 ) -> Plan:
-    """The plan of the command as it stands; `nearest` holds what fitserve would start in its place."""
-    whole = Given(replace(parsed.request, extra=_extra(parsed)), model, engine, host, gpus, learned)
+    """The plan of the command as it stands; `corrected` holds what fitserve would start in its place."""
+    whole = Given(parsed.request, model, engine, host, gpus, learned)
     given = replace(whole, gpus=seen_cards(parsed, gpus))
     settings = as_given(given)
     if gpus is None:
@@ -51,7 +56,11 @@ def review(
     plan = finish(given, draft)
     mistakes = tuple(_mistakes(parsed, given, draft))
     env = plan.env | {name: value for name, value in parsed.env.items() if name in _DEVICES}
-    return replace(plan, checks=(*mistakes, *plan.checks), nearest=_better(whole, draft), env=env)
+    plan = replace(plan, checks=(*mistakes, *plan.checks), env=env)
+    corrected = correct(parsed, whole, plan)
+    if corrected is None and not plan.fits and gpus is not None:
+        return replace(plan, nearest=draft_gpu(given).nearest)
+    return replace(plan, corrected=corrected, nearest=_instead(plan, corrected) if corrected else ())
 
 
 def seen_cards(parsed: ParsedCommand, gpus: tuple[Gpu, ...] | None) -> tuple[Gpu, ...] | None:
@@ -61,11 +70,6 @@ def seen_cards(parsed: ParsedCommand, gpus: tuple[Gpu, ...] | None) -> tuple[Gpu
         return None
     seen = gpus if mask is None else select_visible(gpus, mask) or gpus[:1]
     return seen[: (parsed.request.tensor_parallel_size or 1) * stages_and_replicas(parsed.flags)]
-
-
-def _extra(parsed: ParsedCommand) -> tuple[str, ...]:
-    """What the plan's own settings do not hold, as it was written."""
-    return parsed.request.extra
 
 
 def _mistakes(parsed: ParsedCommand, given: Given, draft: Draft) -> Iterator[Check]:
@@ -109,26 +113,9 @@ def _eager(given: Given, draft: Draft) -> Iterator[Check]:
     yield Check(EAGER, state, said)
 
 
-def _better(given: Given, draft: Draft) -> tuple[Refused, ...]:
-    """What fitserve would choose with the same length and the same cards, where that differs and fits better."""
-    if given.gpus is None:
-        return ()
-    asked = given.request
-    free = replace(
-        asked, execution="auto", gpu_memory_utilization=None, kv_cache_memory_bytes=None, max_num_seqs=None,
-        max_num_batched_tokens=None, max_cudagraph_capture_size=None, tensor_parallel_size=None, kv_cache_dtype=None,
-    )  # fmt: skip
-    own = draft_gpu(replace(given, request=free))
-    order = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT)
-    worse = order.index(own.verdict) > order.index(draft.verdict)
-    changed = {
-        name: getattr(own.settings, name)
-        for name in ("tensor_parallel_size", "enforce_eager", "gpu_memory_utilization", "max_num_seqs",
-                     "max_num_batched_tokens", "kv_cache_dtype")
-        if getattr(own.settings, name) != getattr(draft.settings, name)
-    }  # fmt: skip
-    if worse or not changed:
-        return ()
-    return (
-        Refused(changed, tr("plan.better", changed=as_flags(changed), verdict=tr(f"plan.near_{own.verdict.value}"))),
-    )
+def _instead(plan: Plan, corrected: Correction) -> tuple[Refused, ...]:
+    """The settings in which the corrected command differs."""
+    old, new = plan.settings, corrected.plan.settings
+    changed = {name: getattr(new, name) for name in _SIZES if getattr(new, name) != getattr(old, name)}
+    verdict = tr(f"plan.near_{corrected.plan.verdict.value}")
+    return (Refused(changed, tr("plan.better", changed=as_flags(changed), verdict=verdict)),) if changed else ()
