@@ -22,6 +22,7 @@ from fitserve.plan.plan import Basis, CheckState, LedgerRow, Plan, Verdict
 from fitserve.plan.request import PlanRequest
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import vocab_bytes, vocab_split
+from fitserve.text import tr
 from fitserve.units import GIB
 
 
@@ -321,3 +322,11 @@ def test_of_unequal_free_cards_the_fullest_is_weighed() -> None:
     busy = (replace(first, free_bytes=23 * GIB), replace(second, free_bytes=18 * GIB))
     plan = planned(busy, tensor_parallel_size=2, kv_cache_memory_bytes=GIB)
     assert next(row for row in plan.ledger if row.item == "reserve").note.count("5.")
+
+
+@pytest.mark.parametrize("name", ["qwen3.5-35b-a3b-awq-4bit", "qwen3.6-27b-fp8"])
+def test_the_table_of_mistakes_names_the_sequences_that_a_plan_chooses(name: str) -> None:
+    plan = make_plan(PlanRequest(), read_known(name), gpu_engine(), host(), cards("2xRTX3090"))
+    assert not plan.settings.enforce_eager
+    parameters, build = ("35B", "AWQ") if "35b" in name else ("27B", "FP8")
+    assert f"{plan.settings.max_num_seqs} for a {parameters} {build}" in tr("mistakes.oom_graph_probe_right", "en")
