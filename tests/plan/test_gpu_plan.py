@@ -330,3 +330,28 @@ def test_the_table_of_mistakes_names_the_sequences_that_a_plan_chooses(name: str
     assert not plan.settings.enforce_eager
     parameters, build = ("35B", "AWQ") if "35b" in name else ("27B", "FP8")
     assert f"{plan.settings.max_num_seqs} for a {parameters} {build}" in tr("mistakes.oom_graph_probe_right", "en")
+
+
+def test_two_services_are_an_option_where_they_hold_more_than_one_on_all_cards() -> None:
+    four, two = planned("4xRTX3090"), planned("2xRTX3090")
+    assert four.kv
+    assert two.kv
+    (option,) = four.options
+    assert option.settings == {"tensor_parallel_size": 2, "services": 2}
+    assert 2 * two.kv.tokens > four.kv.tokens
+    assert all(f"{tokens:,}" in option.why for tokens in (2 * two.kv.tokens, two.kv.tokens, four.kv.tokens))
+    assert not two.options, "one card can't hold it"
+
+
+def test_where_one_holds_more_both_figures_are_said_and_nothing_is_offered() -> None:
+    plan = make_plan(PlanRequest(), read_known("qwen3.5-4b"), gpu_engine(), host(), cards("2xRTX3090"))
+    (fewer,) = plan.refused
+    assert plan.kv
+    assert fewer.fits
+    assert not plan.options
+    assert f"{plan.kv.tokens:,}" in fewer.why
+
+
+def test_cards_that_differ_and_cards_too_few_are_no_second_service() -> None:
+    assert not planned(cards("2xRTX3090+2xRTX4090")).options
+    assert any("1 more card left free." in reason for reason in planned("3xRTX3090").reasons)

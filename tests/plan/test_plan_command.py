@@ -128,3 +128,14 @@ def test_topics_have_the_models_own_figures(capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert all(figure in out for figure in ("22.27", "11.16", "5.61"))
     assert told(explain, ["moon"]) == 3
+
+
+def test_what_fits_too_is_not_crossed_out_and_a_range_below_zero_can_be_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert told(command, ["qwen3.5-4b", "--gpus", "2xRTX3090"]) == 0
+    assert "○ --tensor-parallel-size 1: fits too" in capsys.readouterr().out
+    assert told(command, [*LEAD, "--max-num-seqs", "1", "-tp", "1", "--gpu-memory-utilization", "0.5"]) == 4
+    out = capsys.readouterr().out
+    assert "1 sequence ·" in out
+    assert "–-" not in out

@@ -28,7 +28,7 @@ def show_plan(plan: Plan, console: Console | None = None) -> None:
     console = console or Console(highlight=False, markup=False, emoji=False)
     width = min(console.width, _WIDTH)
     console.print(_headline(plan), width=width)
-    console.print(_ledger(plan), width=width)
+    console.print(_ledger(plan, _BAR if width >= 90 else _BAR // 2), width=width)
     for line in _after(plan):
         console.print(line, width=width, overflow="fold")
     if plan.corrected:
@@ -81,35 +81,36 @@ def _settings(settings: Settings) -> Text:
     return Text(said)
 
 
-def _ledger(plan: Plan) -> Table:
+def _ledger(plan: Plan, longest: int) -> Table:
     table = Table(box=None, padding=(0, 1), title=None)
     table.add_column(tr("plan.column_item"), no_wrap=True)
     table.add_column("GiB", justify="right", no_wrap=True)
     table.add_column(tr("plan.column_range"), justify="right", no_wrap=True, style="dim")
     table.add_column("", no_wrap=True)
     table.add_column(tr("plan.column_basis"), no_wrap=True, style="dim")
-    scale = max([plan.budget_bytes, *(row.expected or 0 for row in plan.ledger)], default=1) or 1
+    scale = max([plan.budget_bytes, *(row.high or 0 for row in plan.ledger)], default=1) or 1
     for row in plan.ledger:
-        table.add_row(*_row(row, scale, plan.engine.device == "cpu"))
+        table.add_row(*_row(row, scale / longest, plan.engine.device == "cpu"))
     table.add_row(tr("plan.row_budget"), format_gib(plan.budget_bytes), "", "", "", style="bold")
     return table
 
 
-def _row(row: LedgerRow, scale: int, on_cpu: bool) -> Iterator[Text]:
+def _row(row: LedgerRow, unit: float, on_cpu: bool) -> Iterator[Text]:
     style = "dim" if row.item == "reserve" or row.transient else ""
     yield Text(tr("plan.row_processes" if on_cpu and row.item == "context" else f"plan.row_{row.item}"), style=style)
     if row.expected is None or row.low is None or row.high is None:
         yield from (Text("?"), Text(""), Text(""), Text(tr("plan.basis_unknown")))
         return
     yield Text(format_gib(row.expected), style=style)
-    yield Text("" if row.low == row.high else f"{format_gib(row.low)}–{format_gib(row.high)}")
-    yield _bar(row, scale)
+    dash = " … " if row.low < 0 else "–"  # "-29.39–-10.56" is no range that anybody reads
+    yield Text("" if row.low == row.high else f"{format_gib(row.low)}{dash}{format_gib(row.high)}")
+    yield _bar(row, unit)
     yield Text(tr(f"plan.basis_{row.basis.value}"))
 
 
-def _bar(row: LedgerRow, scale: int) -> Text:
+def _bar(row: LedgerRow, unit: float) -> Text:
     """Full blocks to the low end, lighter ones to the high end."""
-    low, high = (max(0, min(_BAR, round((size or 0) / scale * _BAR))) for size in (row.low, row.high))
+    low, high = (max(0, round((size or 0) / unit)) for size in (row.low, row.high))
     style = {"kv_pool": "green", "weights": "blue", "reserve": "dim"}.get(row.item, "yellow")
     least = 1 if (row.expected or 0) > 0 else 0
     return Text("█" * low + "▒" * max(high - low, least - low), style="dim" if row.transient else style)
@@ -129,13 +130,7 @@ def _after(plan: Plan) -> Iterator[Text]:
                 need=kv.blocks_per_request,
             )
         )
-    for reason in plan.reasons:
-        yield Text("· " + strip_control(reason))
-    for refused in plan.refused:
-        yield Text(f"✗ {as_flags(refused.settings)}{tr('plan.colon')}{refused.why}", style="dim")
-    if not plan.corrected:
-        for other in plan.nearest:
-            yield Text(f"→ {other.why}", style="bold")
+    yield from _choices(plan)
     told_below = {change.why for change in plan.corrected.changes} if plan.corrected else set()
     for check in plan.checks:
         if check.state is not CheckState.OK and check.detail not in told_below:
@@ -143,6 +138,22 @@ def _after(plan: Plan) -> Iterator[Text]:
     passed = sum(check.state is CheckState.OK for check in plan.checks)
     said = "plan.checks_passed" if plan.fits else "plan.checks_passed_besides"
     yield Text(tr(said, passed=passed, all=len(plan.checks)), style="dim")
+
+
+def _choices(plan: Plan) -> Iterator[Text]:
+    """Why it is as it is, and what else there is: ✗ can't be, ○ fits too, → may be wanted."""
+    for reason in plan.reasons:
+        yield Text("· " + strip_control(reason))
+    shown = {option.settings["tensor_parallel_size"] for option in plan.options}
+    for refused in plan.refused:
+        if refused.settings["tensor_parallel_size"] not in shown:
+            mark = "○" if refused.fits else "✗"
+            yield Text(f"{mark} {as_flags(refused.settings)}{tr('plan.colon')}{refused.why}", style="dim")
+    for option in plan.options:
+        yield Text(f"→ {option.why}", style="bold")
+    if not plan.corrected:
+        for other in plan.nearest:
+            yield Text(f"→ {other.why}", style="bold")
 
 
 def command_line(command: Sequence[str], env: Mapping[str, str]) -> str:

@@ -48,7 +48,7 @@ def draft_gpu(given: Given, *, near: bool = True) -> Draft:
             others = nearest(scale, first_settings(scale, weighed.settings.tensor_parallel_size), weighed.settings)
     elif weighed.judgement.verdict is Verdict.TIGHT:
         reasons.append(tr("plan.tight_because", why=weighed.judgement.obstacle))
-    return replace(weighed.draft(tuple(reasons)), refused=choice.refused, nearest=tuple(others))
+    return replace(weighed.draft(tuple(reasons)), refused=choice.refused, options=choice.options, nearest=tuple(others))
 
 
 def first_settings(scale: Scale, ranks: int) -> Settings:

@@ -34,6 +34,7 @@ class Draft:
     kv: KvPlan | None
     reasons: tuple[str, ...]
     refused: tuple[Refused, ...] = ()
+    options: tuple[Refused, ...] = ()
     nearest: tuple[Refused, ...] = ()
     cards: tuple[Gpu, ...] = ()  # the chosen ones
 

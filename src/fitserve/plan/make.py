@@ -60,6 +60,7 @@ def finish(given: Given, draft: Draft) -> Plan:
         kv=draft.kv,
         reasons=draft.reasons + said,
         refused=draft.refused,
+        options=draft.options,
         nearest=draft.nearest,
         checks=checks,
     )

@@ -69,6 +69,7 @@ class Refused:
 
     settings: dict[str, object]
     why: str
+    fits: bool = False  # it would run too: weighed and not taken
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Plan:
     kv: KvPlan | None
     reasons: tuple[str, ...] = ()
     refused: tuple[Refused, ...] = ()
+    options: tuple[Refused, ...] = ()  # what fits as well, and has more of something: a person's choice
     nearest: tuple[Refused, ...] = ()  # what would run with something else than was asked; never taken unasked
     checks: tuple[Check, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from fitserve.plan.gpu import Scale, Weighed
 from fitserve.plan.ladder import Step, block_changes, rungs
 from fitserve.plan.plan import Refused, Verdict
 from fitserve.plan.settings import Settings
+from fitserve.plan.several import Several
 from fitserve.plan.sharding import crossing_groups, undivided
 from fitserve.text import tr
 from fitserve.units import format_gib
@@ -41,6 +42,7 @@ class Choice:
 
     descent: Descent
     refused: tuple[Refused, ...]
+    options: tuple[Refused, ...] = ()
 
 
 def choose(scale: Scale, starts: Iterable[Settings]) -> Choice:
@@ -48,7 +50,10 @@ def choose(scale: Scale, starts: Iterable[Settings]) -> Choice:
     found = [descend(scale, settings) for settings in starts]
     best = min(range(len(found)), key=lambda index: (found[index].order, index))
     others = [(item, index > best) for index, item in enumerate(found) if index != best]
-    return Choice(found[best], tuple(_refused(scale, item, found[best], later) for item, later in others))
+    refused = tuple(_refused(scale, item, found[best], later) for item, later in others)
+    several = [Several.of(item.weighed, found[best].weighed) for item, _ in others if not item.given_up]
+    more = max(filter(None, several), key=lambda services: services.tokens, default=None)
+    return Choice(found[best], refused, (more.option(),) if more and more.tokens > more.alone else ())
 
 
 def descend(scale: Scale, settings: Settings) -> Descent:
@@ -113,11 +118,15 @@ def _refused(scale: Scale, item: Descent, best: Descent, later: bool) -> Refused
         why = tr("plan.refused_eager", ranks=ranks)
     if not why and ranks > best.weighed.settings.tensor_parallel_size:
         why = more_ranks(scale, ranks, item.weighed, best.weighed)
+    if not why and (several := Several.of(item.weighed, best.weighed)):
+        why = several.said("plan.refused_services")
     if not why:
         blocks = item.weighed.judgement.kv.blocks if item.weighed.judgement.kv else 0
         key = "plan.refused_fewer" if later else "plan.refused_other"
         why = tr(key, ranks=ranks, pool=format_gib(max(0, item.weighed.rank.pool.expected)), blocks=blocks)
-    return Refused({"tensor_parallel_size": ranks}, why)
+    return Refused(
+        {"tensor_parallel_size": ranks}, why, fits=item.weighed.judgement.verdict is not Verdict.DOES_NOT_FIT
+    )
 
 
 def more_ranks(scale: Scale, ranks: int, item: Weighed, best: Weighed) -> str:
@@ -162,6 +171,6 @@ def ranks_said(scale: Scale, ranks: int) -> list[str]:
     if attention and ranks > attention.kv_heads:
         copies = ranks // attention.kv_heads
         said.append(tr("plan.kv_heads_copied", heads=attention.kv_heads, ranks=ranks, copies=copies))
-    if len(scale.cards) > ranks:
-        said.append(tr("plan.cards_idle", idle=len(scale.cards) - ranks))
+    if idle := len(scale.cards) - ranks:
+        said.append(tr("plan.cards_idle" if idle >= ranks else "plan.cards_left", idle=idle))
     return said
