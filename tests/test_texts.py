@@ -46,3 +46,9 @@ def test_a_language_meanwhile_is_one_readers_alone() -> None:
     with ThreadPoolExecutor(2) as readers:
         assert list(readers.map(asked, ("en", "zh"))) == ["hung", tr("run.state_hung", "zh")]
     assert tr("run.state_hung") == "hung"
+
+
+@pytest.mark.parametrize(("seqs", "said"), [(1, "At most 1 request at once."), ("16", "At most 16 requests at once.")])
+def test_one_is_not_many(seqs: object, said: str) -> None:
+    assert tr("plan.gave_seqs", "en", seqs=seqs) == said
+    assert tr("plan.gave_seqs", "zh", seqs=seqs) == f"并发最多 {seqs} 个请求。"

@@ -6,6 +6,7 @@ A file is loaded when its first sentence is asked for, so that `--help` pays onl
 from __future__ import annotations
 
 import os
+import string
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,7 +52,19 @@ def tr(key: str, language: str | None = None, /, **values: object) -> str:
     """The sentence for `key` ("area.name") with its placeholders filled. Raises KeyError for an unknown key."""
     area, _, name = key.partition(".")
     sentence = _area(language or current_language(), area)[name]
-    return sentence.format(**values) if values else sentence
+    return _SENTENCE.format(sentence, **values) if values else sentence
+
+
+class _Sentence(string.Formatter):
+    """As str.format, and `{count} request{count:s}` has the `s` for every count but one."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        if format_spec == "s":
+            return "" if str(value) == "1" else "s"
+        return format(value, format_spec)
+
+
+_SENTENCE = _Sentence()
 
 
 def sentences(language: str, area: str) -> dict[str, str]:
