@@ -97,6 +97,44 @@ def test_another_tab_that_shows_the_chat_holds_it(run: Callable[[Case], None]) -
     run(case)
 
 
+def test_a_question_that_was_asked_after_a_tab_closed_is_not_its_own(run: Callable[[Case], None]) -> None:
+    async def case(readers: Readers, chat: OpenChat, tab: Tab) -> None:
+        await chat.stop()
+        readers.tab_closed(tab, left=False)  # the line tore; the page is alive and asks before it has another
+        await chat.ask("tab", "hold", (), OnNewPicture.START_OVER)
+        await asyncio.sleep(2 * module._TORN_S)
+        assert chat.answering
+
+    run(case)
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_who_asks_before_the_socket_is_there_is_waited_for(run: Callable[[Case], None], comes: bool) -> None:
+    async def case(readers: Readers, chat: OpenChat, tab: Tab) -> None:
+        await chat.stop()
+        await chat.ask("later", "hold", (), OnNewPicture.START_OVER)
+        readers.asked("reader", chat)
+        if comes:
+            readers.tab_opened(Tab("later", "reader", "en"))
+            await asyncio.sleep(2 * module._TORN_S)
+            assert chat.answering
+        else:
+            await freed(chat)
+
+    run(case)
+
+
+def test_a_chat_that_is_deleted_is_told_to_the_tabs_that_show_it(run: Callable[[Case], None]) -> None:
+    async def case(readers: Readers, chat: OpenChat, tab: Tab) -> None:
+        tab.watch(chat)
+        await readers["reader"].delete(chat.chat.id)
+        gone = next(news for news in tab.news(lambda *_: {}) if news["event"] == "gone")
+        assert (gone["id"], chat.answering) == (chat.chat.id, False)
+        assert all(news["event"] != "gone" for news in tab.news(lambda *_: {}))
+
+    run(case)
+
+
 def test_many_readers_do_not_stay_in_memory(tmp_path: Path) -> None:
     readers = Readers(Endpoint("http://127.0.0.1:9"), tmp_path, Room())
     readers.tab_opened(Tab("tab", "0", "en"))

@@ -59,8 +59,15 @@ async def _hear(socket: WebSocket, tab: Tab, readers: Readers) -> None:
     """`{"watch": ID}`; what is not understood is passed over. Raises WebSocketDisconnect at the end."""
     while True:
         text = await socket.receive_text()
-        with suppress(ValueError, ChatMissing):
+        with suppress(ValueError):
             value = json.loads(text)
             wanted = value.get("watch") if isinstance(value, dict) else None
             if isinstance(wanted, str):
-                tab.watch(await readers[tab.reader].chat(wanted) if wanted else None)
+                await _show(tab, wanted, readers)
+
+
+async def _show(tab: Tab, chat_id: str, readers: Readers) -> None:
+    try:
+        tab.watch(await readers[tab.reader].chat(chat_id) if chat_id else None)
+    except ChatMissing:
+        tab.lose(chat_id)

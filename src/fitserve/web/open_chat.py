@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -14,7 +15,7 @@ from fitserve.chat.desk import Asked, Desk, Done, Failed, Growing, Step
 from fitserve.chat.images import Picture
 from fitserve.chat.records import Chat, Titled
 from fitserve.chat.said import ChatMissing, Problem, Said, said
-from fitserve.web.refused import Conflict, Invalid
+from fitserve.web.refused import Conflict, Invalid, Mistake
 
 if TYPE_CHECKING:
     from fitserve.chat.meter import Meter
@@ -31,6 +32,7 @@ class OpenChat:
         self.desk = desk
         self.version = 0
         self.holder = ""  # the tab that asked for the answer under way
+        self.asked = 0  # questions so far: tells one answer under way from the next
         self.answer: Answer | None = None  # while it grows
         self.problem: Problem | None = None  # of the last turn
         self.notices: tuple[Said, ...] = ()
@@ -55,7 +57,7 @@ class OpenChat:
         return (self.answer.text, self.answer.thinking) if self.answer else ("", "")
 
     async def ask(self, holder: str, text: str, pictures: tuple[Picture, ...], policy: OnNewPicture) -> None:
-        """The next question. Raises Conflict while another is being answered."""
+        """The next question. Raises Conflict while another is being answered, and what the shelf says to it."""
         await self._start(holder, lambda: self.desk.ask(self.chat.id, text, pictures, policy))
 
     async def again(self, holder: str, with_earlier: bool) -> None:
@@ -70,13 +72,15 @@ class OpenChat:
         await self._start(holder, lambda: self.desk.edit(self.chat.id, index, text, pictures))
 
     async def undo(self) -> None:
-        """The replaced answer is brought back."""
+        """The replaced answer is brought back. An answer under way is stopped."""
         await self.stop()
+        self._idle()
         await self._becomes(self.desk.undo(self.chat.id))
 
     async def start_at(self, turn: int) -> None:
         """Turns before `turn` are no longer sent. An answer under way is stopped."""
         await self.stop()
+        self._idle()
         await self._becomes(self.desk.start_at(self.chat.id, max(0, min(turn, len(self.chat.conversation.turns)))))
 
     async def rename(self, title: str) -> None:
@@ -87,10 +91,11 @@ class OpenChat:
 
     async def stop(self) -> None:
         """End the answer under way and keep what came."""
-        if self._following:
-            if not self.desk.stop(self.chat.id):
-                self._following.cancel()
-            await asyncio.wait([self._following])
+        if following := self._following:
+            await asyncio.sleep(0)  # a task that is cancelled before its first step does not even clean up
+            if following is self._following and not self.desk.stop(self.chat.id):
+                following.cancel()
+            await asyncio.wait([following])
 
     async def weigh(self) -> None:
         """Look again what fills the window; an endpoint that hangs is not waited for."""
@@ -102,24 +107,36 @@ class OpenChat:
         if not 0 <= index < len(self.chat.conversation.turns):
             raise Invalid(said("page.no_such_turn"), code="no_such_turn")
 
-    async def _start(self, holder: str, steps: Callable[[], AsyncGenerator[Step, None]]) -> None:
-        """Until the question is on the shelf; the rest is followed beside."""
+    def _idle(self) -> None:
         if self.answering:
             next_step = said("page.still_answering_next")
             raise Conflict(said("page.still_answering"), code="still_answering", next_step=next_step)
-        self.holder, self.problem, self.notices = holder, None, ()
-        asked = asyncio.Event()
-        self._following = asyncio.create_task(self._follow(steps(), asked))
-        await asked.wait()
 
-    async def _follow(self, steps: AsyncGenerator[Step, None], asked: asyncio.Event) -> None:
+    async def _start(self, holder: str, asking: Callable[[], AsyncGenerator[Step, None]]) -> None:
+        """Until the question is on the shelf, or the shelf does not take it; the answer is followed beside."""
+        self._idle()
+        steps = asking()
+        first = await anext(steps)  # nothing is waited for in it: no other question comes between
+        if isinstance(first, Failed):
+            await steps.aclose()
+            raise first.problem
+        self.holder, self.problem, self.notices = holder, None, ()
+        self.asked += 1
+        self._following = asyncio.create_task(self._follow(steps))
+        self._take(first)
+
+    async def _follow(self, steps: AsyncGenerator[Step, None]) -> None:
         try:
             async with aclosing(steps):
                 async for step in steps:
                     self._take(step)
-                    asked.set()
         except asyncio.CancelledError:  # stopped before the engine was reached
             self.notices = (*self.notices, said("chat.stopped"))
+        except Exception:  # our own mistake: the reader is told, and the log has the traceback
+            logging.getLogger("uvicorn.error").exception("an answer ended")
+            self.problem = Mistake(
+                said("page.server_failed"), code="server_failed", next_step=said("page.server_failed_next")
+            )
         finally:
             self.answer = None
             try:
@@ -129,7 +146,6 @@ class OpenChat:
             finally:  # only now: a state that says «answered» is the last one
                 self._following, self.holder = None, ""
                 self._bump()
-                asked.set()
 
     def _take(self, step: Step) -> None:
         match step:

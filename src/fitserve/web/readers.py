@@ -78,12 +78,13 @@ class ReaderDesk:
     async def delete(self, chat_id: str) -> None:
         """The chat, on the shelf and in the tabs that show it."""
         chat = await self.chat(chat_id)
-        await chat.stop()
+        while chat.answering:
+            await chat.stop()
         chat.desk.delete(chat_id)
         self._open.pop(chat_id, None)
         for tab in self._tabs:
             if tab.chat is chat:
-                tab.watch(None)
+                tab.lose(chat_id)
         self._tabs.list_changed(self._reader)
 
     def is_answering(self, chat_id: str) -> bool:
@@ -166,7 +167,16 @@ class Readers:
     def tab_closed(self, tab: Tab, left: bool) -> None:
         """After a moment, stop the answers that nobody waits for. `left`: it said so itself."""
         self.tabs.remove(tab)
-        task = asyncio.create_task(self._free(tab.reader, _GRACE_S if left else _TORN_S))
+        if reader := self._known.get(tab.reader):
+            self._free_later(tab.reader, reader.answering, _GRACE_S if left else _TORN_S)
+
+    def asked(self, reader: str, chat: OpenChat) -> None:
+        """A question may come before its tab's socket, or after: where no socket comes, nobody waits for the answer."""
+        if chat.answering and chat.holder and not self.tabs.hold(chat):
+            self._free_later(reader, (chat,), _TORN_S)
+
+    def _free_later(self, reader: str, chats: tuple[OpenChat, ...], grace_s: float) -> None:
+        task = asyncio.create_task(self._free(reader, {chat: chat.asked for chat in chats}, grace_s))
         self._waiting.add(task)
         task.add_done_callback(self._waiting.discard)
 
@@ -176,12 +186,13 @@ class Readers:
             for chat in reader.answering:
                 await chat.stop()
 
-    async def _free(self, reader: str, grace_s: float) -> None:
+    async def _free(self, reader: str, answers: dict[OpenChat, int], grace_s: float) -> None:
+        """These answers, by the number of their question; one that was asked meanwhile is another tab's."""
         await asyncio.sleep(grace_s)
         while self._is_arriving(reader):
             await asyncio.sleep(_LOOK_S)
-        for chat in self[reader].answering:
-            if not self.tabs.hold(chat):
+        for chat, asked in answers.items():
+            if chat.asked == asked and not self.tabs.hold(chat):
                 await chat.stop()
 
     def _is_arriving(self, reader: str) -> bool:

@@ -14,6 +14,10 @@ class TooLarge(Problem, SettingsError):
     """A body above the limit; it was not read to its end."""
 
 
+class Mistake(Problem, OperationFailed):
+    """Our own."""
+
+
 class Conflict(Problem, OperationFailed):
     """It can't be done just now."""
 

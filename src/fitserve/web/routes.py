@@ -114,20 +114,20 @@ class Commands:
         if not text and not pictures:
             raise Invalid(said("page.nothing_asked"), code="nothing_asked")
         await chat.ask(_tab(request), text or tr("chat.describe", language_of(request)), pictures, _policy(fields))
-        return _shown(chat, request, 202)
+        return self._asked(chat, request)
 
     async def again(self, request: Request) -> Response:
         """The last question once more."""
         chat, fields = await self._chat(request), await fields_of(request)
         await chat.again(_tab(request), fields.get("with_earlier") is True)
-        return _shown(chat, request, 202)
+        return self._asked(chat, request)
 
     async def edit(self, request: Request) -> Response:
         """An earlier question, changed."""
         desk, chat, fields = self._desk(request), await self._chat(request), await fields_of(request)
         pictures = desk.pictures(names_in(fields, "pictures"), chat) if "pictures" in fields else None
         await chat.edit(_tab(request), number_in(fields, "turn"), text_in(fields, "text").strip(), pictures)
-        return _shown(chat, request, 202)
+        return self._asked(chat, request)
 
     async def undo(self, request: Request) -> Response:
         """The replaced answer again."""
@@ -200,6 +200,10 @@ class Commands:
         desk.choose(desk.settings.changed(await fields_of(request)))
         self._readers.tabs.list_changed(reader_of_request(request).id)
         return JSONResponse(desk.settings.document())
+
+    def _asked(self, chat: OpenChat, request: Request) -> Response:
+        self._readers.asked(reader_of_request(request).id, chat)
+        return _shown(chat, request, 202)
 
     def _desk(self, request: Request) -> ReaderDesk:
         reader = reader_of_request(request)

@@ -9,7 +9,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
+from fitserve.chat.shelf import chat_missing
 from fitserve.web.open_chat import OpenChat
+from fitserve.web.refused import told
 
 PACE_S = 0.05
 Message = dict[str, object]
@@ -26,6 +28,7 @@ class Tab:
     language: str
     chat: OpenChat | None = None  # the one that it shows
     wake: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: str = ""  # the chat that it showed until it was deleted, or wanted to show
     list_changed: bool = False
     status: Status | None = None  # the newest
     _status: Status | None = None  # what it has
@@ -35,8 +38,13 @@ class Tab:
 
     def watch(self, chat: OpenChat | None) -> None:
         """It shows another chat from now on."""
-        self.chat, self._version = chat, -1
+        self.chat, self._version, self.gone = chat, -1, ""
         self.wake.set()
+
+    def lose(self, chat_id: str) -> None:
+        """What it shows, or wants to, is not there (any more)."""
+        self.watch(None)
+        self.gone = chat_id
 
     def news(self, view: View) -> Iterator[Message]:
         """What it lacks. Afterwards it has it."""
@@ -46,6 +54,9 @@ class Tab:
             yield {"event": "chat", "chat": view(self.chat, self.language)}
         elif self.chat and (self._text, self._thinking) != self.chat.answer_now:
             yield self._growth(self.chat)
+        if self.gone:
+            gone, self.gone = self.gone, ""
+            yield {"event": "gone", "id": gone, "problem": told(chat_missing(), self.language)}
         if self.list_changed:
             self.list_changed = False
             yield {"event": "chats"}

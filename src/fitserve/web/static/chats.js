@@ -1,23 +1,29 @@
 // What a reader does with chats. Every command answers with the whole chat; growth comes as news.
 import { api } from "./api.js";
-import { listen, watch } from "./events.js";
+import { arrived, comeBack, leave, restoreLeaving } from "./draft.js";
+import { listen, watch, watching } from "./events.js";
 import { go, onPlace } from "./places.js";
 import { store } from "./store.js";
 import { t } from "./texts.js";
-import { emptyTray, putBack, ready, sendable, takeOut } from "./tray_store.js";
+import { emptyTray, ready, sendable } from "./tray_store.js";
 
 const LIST_PAUSE_MS = 150; // several changes come together
 let listTimer = 0;
+let opening = Promise.resolve(); // the chat of the place where the reader is
+let sending = false;
+let last = Promise.resolve(); // command
 
 export function begin() {
   onPlace((place) => {
     store.set({ place });
-    if (place.name === "chat" && place.id !== (store.state.chat?.id ?? "")) open(place.id);
+    if (place.name === "chat" && !watching(place.id)) opening = open(place.id);
   });
+  opening.then(() => restoreLeaving(store.state.chat));
   listen({
     open: () => Promise.all([readList(), readStatus()]),
     chats: () => (clearTimeout(listTimer), (listTimer = setTimeout(readList, LIST_PAUSE_MS))),
-    chat: ({ chat }) => chat.id === store.state.place.id && take(chat),
+    chat: ({ chat }) => watching(chat.id) && take(chat),
+    gone: ({ id, problem }) => watching(id) && leaveGone(problem),
     answer: grow,
     status: ({ status }) => store.set({ status }),
   });
@@ -54,13 +60,20 @@ async function open(id) {
   try {
     show(await api("GET", `chats/${id}`));
   } catch (error) {
-    go({ name: "chat", id: "" });
-    store.set({ problem: error });
+    if (watching(id)) leaveGone(error);
   }
 }
 
-// A command's answer may be overtaken by the news, which has the same and what has grown since.
+function leaveGone(problem) {
+  if (store.state.place.name === "chat") go({ name: "chat", id: "" });
+  else open("");
+  store.set({ problem });
+}
+
+// A command's answer may be overtaken by the news, which has the same and what has grown since; or by the reader, who
+// shows another chat by now.
 function show(chat) {
+  if (!watching(chat.id)) return;
   const before = store.state.chat;
   if (before?.id !== chat.id || before.version < chat.version) take(chat);
 }
@@ -93,7 +106,9 @@ function announce(chat) {
   store.set({ announced: said || t("page.stopped") });
 }
 
-const changed = (method, path, body) => guarded(async () => show(await api(method, path, body)));
+// Commands that change a chat reach the server in the order in which they were given: connections keep none.
+const inOrder = (...command) => (last = last.catch(() => {}).then(() => api(...command)));
+const changed = (method, path, body) => guarded(async () => show(await inOrder(method, path, body)));
 const here = (rest) => `chats/${store.state.chat.id}/${rest}`;
 
 export const newChat = () => {
@@ -101,32 +116,40 @@ export const newChat = () => {
   go({ name: "chat", id: "" });
 };
 
-// Sends what stands in the box. `policy` is what the reader just said about a new picture; `taken` is called when the box
-// is free for the next question, which may be long before the server has answered. False: nothing was sent, undefined: it failed.
-export const send = guarded(async (text, taken, policy = store.state.settings.new_picture) => {
-  if (!sendable(text)) return false;
-  await ready();
+// Sends what stands in the box. `policy` is what the reader just said about a new picture.
+export async function send(policy) {
+  if (sending || store.state.chat?.answering || !sendable()) return;
+  sending = true;
+  await ask(policy);
+  sending = false;
+}
+
+const ask = guarded(async (policy = store.state.settings.new_picture) => {
+  const { draft, place } = store.state;
+  await Promise.all([opening, ready()]);
   const { chat, pictures } = store.state;
+  if (store.state.place.id !== place.id) return; // the reader has gone on: it stays in the box
   if (policy === "ask" && pictures.length && chat?.turns.some((turn) => turn.sent && turn.answer)) {
     store.set({ asksPicture: true });
-    return false;
+    return;
   }
-  const id = chat?.id ?? (await begun());
-  const body = { text, pictures: pictures.map(({ picture }) => picture.id), new_picture: policy === "keep" ? "keep" : "start_over" };
+  const body = { text: draft, pictures: pictures.map(({ picture }) => picture.id), new_picture: policy === "keep" ? "keep" : "start_over" };
   store.set({ asksPicture: false });
-  taken();
-  takeOut(pictures);
+  leave(draft, pictures);
   try {
-    show(await api("POST", `chats/${id}/messages`, body));
+    const id = chat?.id ?? (await begun());
+    show(await inOrder("POST", `chats/${id}/messages`, body));
+    arrived();
   } catch (error) {
-    putBack(pictures);
+    comeBack(draft, pictures);
     throw error;
   }
-  return true;
 });
 
 async function begun() {
+  const { place } = store.state;
   const chat = await api("POST", "chats");
+  if (store.state.place !== place) return chat.id; // it is answered where it was asked
   store.set({ chat, place: { name: "chat", id: chat.id } });
   watch(chat.id);
   go({ name: "chat", id: chat.id });
@@ -134,7 +157,7 @@ async function begun() {
 }
 
 export const edit = guarded(async (turn, text, pictures) => {
-  show(await api("POST", here("edit"), { turn, text, pictures }));
+  show(await inOrder("POST", here("edit"), { turn, text, pictures }));
   store.set({ editing: null });
   return true;
 });
@@ -155,14 +178,14 @@ export const clear = () => {
 export const rename = (id, title) => guarded(async () => { await api("PATCH", `chats/${id}`, { title }); await readList(); })();
 
 export const remove = guarded(async (id) => {
-  await api("DELETE", `chats/${id}`);
   if (store.state.place.id === id) newChat();
+  await api("DELETE", `chats/${id}`);
   await readList();
 });
 
 export const removeAll = guarded(async () => {
-  await api("DELETE", "chats");
   newChat();
+  await api("DELETE", "chats");
   await readList();
 });
 

@@ -1,5 +1,6 @@
 // The box in which questions are written: text, pictures, what it will cost, send and stop.
 import { choose, clear, send, startAt, stop } from "./chats.js";
+import { write } from "./draft.js";
 import { Icon, IconButton } from "./icons.js";
 import { Meter, useMeter } from "./meter.js";
 import { Problem } from "./problem.js";
@@ -9,30 +10,21 @@ import { Tray } from "./tray.js";
 import { add } from "./tray_store.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./view.js";
 
-const DRAFT = "fitserve-draft"; // survives a reload
 const touch = matchMedia("(pointer: coarse)");
 const FILES = "image/*,.heic,.heif,.avif,.tif,.tiff,.bmp";
 
 export function Composer({ state }) {
-  const { chat, pictures, asksPicture, problem } = state;
-  const [text, setText] = useState(sessionStorage.getItem(DRAFT) ?? "");
-  const leaving = useRef(false); // pictures are still being prepared for what was sent
+  const { chat, draft, pictures, asksPicture, problem } = state;
   const field = useRef(null);
   const files = useRef(null);
   const answering = !!chat?.answering;
-  const meter = useMeter(state, text);
+  const meter = useMeter(state);
 
   useEffect(() => { if (!touch.matches) field.current.focus(); }, [chat?.id]);
-  useEffect(() => sessionStorage.setItem(DRAFT, text), [text]);
-  useLayoutEffect(() => grow(field.current), [text]);
+  useLayoutEffect(() => grow(field.current), [draft]);
 
   const submit = async (policy) => {
-    if (answering || leaving.current) return;
-    leaving.current = true;
-    const taken = () => { leaving.current = false; setText(""); };
-    const sent = await send(text, taken, policy);
-    leaving.current = false;
-    if (sent === undefined) setText((now) => now || text); // it failed, and nothing new was written
+    await send(policy);
     field.current?.focus();
   };
   const keys = (event) => {
@@ -40,7 +32,7 @@ export function Composer({ state }) {
     if (event.key === "Enter" && !event.shiftKey && !touch.matches) {
       event.preventDefault();
       submit();
-    } else if (event.key === "ArrowUp" && !text && chat?.turns.length && !answering) {
+    } else if (event.key === "ArrowUp" && !draft && chat?.turns.length && !answering) {
       event.preventDefault();
       store.set({ editing: { turn: chat.turns.length - 1 } });
     }
@@ -60,7 +52,7 @@ export function Composer({ state }) {
       <div class="box">
         <${Tray} pictures=${pictures} />
         <textarea id="question" ref=${field} rows="1" enterkeyhint="send" aria-label=${t("page.question")} placeholder=${t("page.type_here")}
-          value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${keys} onPaste=${paste}></textarea>
+          value=${draft} onInput=${(event) => write(event.target.value)} onKeyDown=${keys} onPaste=${paste}></textarea>
         <div class="row">
           <input ref=${files} id="files" type="file" class="unseen" multiple accept=${FILES} tabindex="-1" aria-hidden="true" onChange=${(event) => { add(event.target.files); event.target.value = ""; }} />
           <${IconButton} icon="attach" label=${t("page.attach")} class="quiet attach" onClick=${() => files.current.click()} />
@@ -68,7 +60,7 @@ export function Composer({ state }) {
           <${Meter} meter=${meter} />
           ${answering
             ? html`<button type="button" class="strong round stop" aria-label=${t("page.stop")} title=${t("page.stop")} onClick=${() => { stop(); field.current.focus(); }}><${Icon} name="stop" /></button>`
-            : html`<button type="submit" class="strong round send" aria-label=${t("page.send")} title=${t("page.send")} disabled=${!text.trim() && !pictures.length}><${Icon} name="send" /></button>`}
+            : html`<button type="submit" class="strong round send" aria-label=${t("page.send")} title=${t("page.send")} disabled=${!draft.trim() && !pictures.length}><${Icon} name="send" /></button>`}
         </div>
       </div>
     </form>`;

@@ -3,7 +3,7 @@ import { tab } from "./api.js";
 import { store } from "./store.js";
 import { language } from "./texts.js";
 
-const LONGEST_WAIT_MS = 5000;
+const LONGEST_WAIT_MS = 1000; // the server keeps an answer for five seconds after the line tore
 let socket = null;
 let wait = 200;
 let again = 0;
@@ -19,6 +19,9 @@ export function watch(id) {
   watched = id;
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ watch: id }));
 }
+
+// Whether news of this chat is for what the tab shows.
+export const watching = (id) => id === watched;
 
 function connect() {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
@@ -48,3 +51,6 @@ for (const name of ["online", "pageshow"]) {
     connect();
   });
 }
+
+// A line that broke while the machine slept looks open until something is sent; what is sent brings the newest state.
+addEventListener("visibilitychange", () => document.hidden || watch(watched));

@@ -2,6 +2,7 @@
 import { begin, newChat } from "./chats.js";
 import { Composer } from "./composer.js";
 import { Drawer } from "./drawer.js";
+import { restoreDraft } from "./draft.js";
 import { DropZone } from "./drop.js";
 import { Header } from "./header.js";
 import { Help } from "./help.js";
@@ -53,6 +54,7 @@ function toQuestion(event) {
 }
 
 restore();
+restoreDraft();
 begin();
 listenToKeys();
 const root = document.getElementById("app");

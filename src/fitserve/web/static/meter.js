@@ -5,7 +5,7 @@ import { html, useEffect, useState } from "./view.js";
 
 const PAUSE_MS = 350; // after the last change of the draft
 
-export function useMeter({ chat, pictures, settings }, text) {
+export function useMeter({ chat, draft: text, pictures, settings }) {
   const [drafted, setDrafted] = useState(null);
   const ids = pictures.filter((one) => one.state === "ready").map((one) => one.picture.id);
   useEffect(() => {

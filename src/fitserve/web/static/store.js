@@ -12,6 +12,7 @@ export const store = {
     status: null, // of the engine
     connected: true,
     drawer: !narrow(), // the list of chats is open
+    draft: "", // what stands in the box
     pictures: [], // in the tray: {key, file, name, state, picture, problem}
     asksPicture: false, // «new topic or compare» is being asked
     editing: null, // {turn, before} while an earlier question is changed

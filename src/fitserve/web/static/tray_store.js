@@ -32,9 +32,9 @@ export function whole(key, wanted) {
   if (one?.file) prepare({ ...one, whole: wanted, state: "coming" }, wanted);
 }
 
-export const sendable = (text) => {
-  const { pictures } = store.state;
-  return (text.trim() || pictures.length) && pictures.every((one) => one.state !== "refused");
+export const sendable = () => {
+  const { draft, pictures } = store.state;
+  return (draft.trim() || pictures.length) && pictures.every((one) => one.state !== "refused");
 };
 
 // Until every picture is prepared. A refused one throws, so that nothing is sent without it.
@@ -44,10 +44,12 @@ export async function ready() {
   if (refused) throw refused.problem;
 }
 
+// Prepared pictures as they stand in the tray.
+export const entries = (pictures) => pictures.map((picture) => ({ key: ++last, name: picture.name, state: "ready", picture }));
+
 export function restore() {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(KEPT) || "[]");
-    change(kept.map((picture) => ({ key: ++last, name: picture.name, state: "ready", picture })));
+    change(entries(JSON.parse(sessionStorage.getItem(KEPT) || "[]")));
   } catch {
     sessionStorage.removeItem(KEPT);
   }
