@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import re
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,19 @@ from hypothesis import strategies as some
 from tests.verify.conftest import VISION, plan
 
 from fitserve.chat.endpoint import Endpoint
-from fitserve.plan.plan import CheckState
+from fitserve.plan.plan import Check, CheckState
 from fitserve.run.deployment import Deployment, engine_log
+from fitserve.text import in_language
 from fitserve.units import GIB, MIB
-from fitserve.verify import engine_report, place
+from fitserve.verify import engine_report, place, questions
 from fitserve.verify.limits import largest_side
 from fitserve.verify.new_picture import verdict
 from fitserve.verify.pictures import asked
-from fitserve.verify.service import Service
+from fitserve.verify.service import Content, Messages, Said, Service
 from fitserve.verify.subject import Subject, Used
 from fitserve.verify.turns import judged
 
+Ask = Callable[[Subject, Service], Awaitable[Check]]
 ENDPOINT = Endpoint("http://127.0.0.1:1", "one")
 ARGV = ("python", "-m", "x", "--model", "/m", "--max-model-len", "32768", "--max-num-seqs", "16")
 
@@ -142,3 +145,47 @@ def test_the_largest_picture_fits(pixels: int, window: int) -> None:
     side = largest_side(pixels, VISION, window)
     assert side % 32 == 0
     assert side == 32 or (side**2 <= pixels and VISION.tokens(side, side) <= window)
+
+
+class Saying(Service):
+    """A service that answers with these words, and keeps what it was asked."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(ENDPOINT, 1.0)
+        self._words, self.heard = words, ""
+
+    async def ask(self, content: Content | Messages, max_tokens: int = 128) -> Said:
+        self.heard = str(content)
+        return Said(self._words, "stop", 10, 3)
+
+
+@pytest.mark.parametrize(
+    "words", ["I can't tell.", "I'm sorry, I cannot see images.", "我看不出来。", "抱歉，无法回答。"]
+)
+@pytest.mark.parametrize("step", [questions.text, questions.image, questions.images])
+def test_an_answer_that_declines_is_no_answer(step: Ask, words: str) -> None:
+    found = asyncio.run(step(subject(), Saying(words)))
+    assert found.state is CheckState.WARN
+    assert found.evidence == words, "a person reads the words"
+
+
+def test_the_demo_model_is_right_to_decline_without_a_picture_and_wrong_with_one() -> None:
+    demo = subject(demo=True)
+    assert asyncio.run(questions.text(demo, Saying("I can't tell."))).state is CheckState.OK
+    assert asyncio.run(questions.image(demo, Saying("I can't tell."))).state is CheckState.FAIL
+
+
+@pytest.mark.parametrize(
+    ("words", "state"), [("红色、蓝色、绿色、黄色", "ok"), ("red, blue, green, yellow", "ok"), ("两张", "warn")]
+)
+def test_several_pictures_are_judged_by_all_their_colours(words: str, state: str) -> None:
+    assert asyncio.run(questions.images(subject(), Saying(words))).state == state
+
+
+@pytest.mark.parametrize("demo", [True, False])
+@pytest.mark.parametrize("step", [questions.text, questions.image, questions.images])
+def test_questions_are_in_the_readers_language(step: Ask, demo: bool) -> None:
+    with in_language("zh"):
+        service = Saying("红")
+        asyncio.run(step(subject(demo=demo), service))
+    assert re.search("[一-鿿]", service.heard)

@@ -28,7 +28,7 @@ async def largest_image(subject: Subject, service: Service) -> Check:
     if pixels is None or vision is None:
         return Check("", CheckState.UNKNOWN, tr("verify.largest_unknown"))
     side = largest_side(pixels, vision, await _window(subject, service))
-    said = await service.ask(pictured("What is this?", [plain((side, side), int(time.time()))]), 32)
+    said = await service.ask(pictured(tr("verify.ask_picture"), [plain((side, side), int(time.time()))]), 32)
     found = answered(said)
     if found.state is not CheckState.OK:
         return found

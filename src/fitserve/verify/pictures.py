@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from random import Random
 
 from fitserve.observe.picture import square
+from fitserve.text import current_language, tr
 
 Size = tuple[int, int]
+_CHINESE = {"red": "红", "blue": "蓝", "green": "绿", "yellow": "黄"}
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ def asked(number: int, *, demo: bool, size: Size = (256, 256)) -> Asked:
 def _square(number: int) -> Asked:
     one = square(number)
     url = "data:image/png;base64," + base64.b64encode(one.png).decode()
-    text = "What colour is the square in this picture? Answer in one word."
-    return Asked(url, text, lambda answer: one.colour in answer.lower())
+    names = (one.colour, _CHINESE[one.colour])
+    return Asked(url, tr("verify.ask_colour"), lambda answer: any(name in answer.lower() for name in names))
 
 
 def _of_the_world(number: int, size: Size) -> Asked:
@@ -44,7 +46,7 @@ def _of_the_world(number: int, size: Size) -> Asked:
     rng = Random(f"fitserve verify {number}")
     while True:
         scene = draw_scene(rng, size)
-        question = ask(scene, "count", "en", 0, rng)
+        question = ask(scene, "count", current_language(), 0, rng)
         if question is not None and len(scene.items) == 1 + number % 3:
             break
     url = "data:image/png;base64," + base64.b64encode(encode(picture(scene), "PNG")).decode()

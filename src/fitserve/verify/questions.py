@@ -8,7 +8,8 @@ from fitserve.chat.models import served_models
 from fitserve.chat.said import NoAnswer
 from fitserve.plan.plan import Check, CheckState
 from fitserve.text import tr
-from fitserve.verify.pictures import asked
+from fitserve.verify.declined import declines
+from fitserve.verify.pictures import Asked, asked
 from fitserve.verify.service import Said, Service, pictured
 from fitserve.verify.subject import Subject
 
@@ -31,9 +32,15 @@ async def models(subject: Subject, service: Service) -> Check:
     return Check("", CheckState.OK, tr("verify.models_there", name=mine.name, length=length))
 
 
-async def text(subject: Subject, service: Service) -> Check:  # noqa: ARG001 - one shape for all steps
-    """A short answer in text."""
-    return answered(await service.ask("Say hello in one word.", 64))
+async def text(subject: Subject, service: Service) -> Check:
+    """A short answer in text. The demo model knows its pictures alone: to say so is its right answer."""
+    said = await service.ask(tr("verify.ask_hello"), 64)
+    plain = answered(said)
+    if plain.state is not CheckState.OK or not declines(said.text):
+        return plain
+    if subject.demo:
+        return Check("", CheckState.OK, tr("verify.demo_text", answer=short(said.text)))
+    return declined(tr("verify.ask_hello"), said)
 
 
 def answered(said: Said) -> Check:
@@ -41,6 +48,11 @@ def answered(said: Said) -> Check:
     if not said.text or said.finish not in _ENDS:
         return Check("", CheckState.FAIL, tr("verify.empty_answer"), f"finish_reason={said.finish or 'none'}")
     return Check("", CheckState.OK, tr("verify.answered", answer=short(said.text)))
+
+
+def declined(question: str, said: Said) -> Check:
+    """It answers, and says that it can't: for a person to judge."""
+    return Check("", CheckState.WARN, tr("verify.declined", question=question), short(said.text))
 
 
 def short(answer: str) -> str:
@@ -58,6 +70,8 @@ async def image(subject: Subject, service: Service) -> Check:
         return plain
     if one.is_right(said.text):
         return Check("", CheckState.OK, tr("verify.right", answer=short(said.text)))
+    if declines(said.text) and not subject.demo:
+        return declined(one.question, said)
     state = CheckState.FAIL if subject.demo else CheckState.WARN
     hint = f"fitserve doctor {subject.deployment.name}" if subject.deployment else ""
     return Check("", state, tr("verify.wrong", question=one.question), short(said.text), hint)
@@ -68,9 +82,10 @@ async def images(subject: Subject, service: Service) -> Check:
     allowed = subject.pictures_allowed
     count = 2 if allowed in (None, 1) else min(allowed, _SEVERAL)
     start = int(time.time()) + 1
-    urls = [asked(start + number, demo=subject.demo).url for number in range(count)]
+    shown = [asked(start + number, demo=subject.demo) for number in range(count)]
+    question = shown[0].question if subject.demo else tr("verify.ask_colours")
     try:
-        said = await service.ask(pictured("How many pictures are there?", urls))
+        said = await service.ask(pictured(question, [one.url for one in shown]))
     except NoAnswer as error:
         if error.code == "endpoint_too_many_pictures" and allowed in (1, None):
             return Check("", CheckState.OK, tr("verify.one_picture"), error.evidence)
@@ -78,6 +93,16 @@ async def images(subject: Subject, service: Service) -> Check:
     if allowed == 1:
         return Check("", CheckState.WARN, tr("verify.limit_not_kept"), short(said.text))
     plain = answered(said)
-    if plain.state is not CheckState.OK:
-        return plain
-    return Check("", CheckState.OK, tr("verify.several", count=count, answer=short(said.text)))
+    return _several(subject, question, shown, said) if plain.state is CheckState.OK else plain
+
+
+def _several(subject: Subject, question: str, shown: list[Asked], said: Said) -> Check:
+    """Right where every picture's colour is named. The demo model was made for one picture: it is not judged."""
+    figures = {"count": len(shown), "answer": short(said.text)}
+    if subject.demo:
+        return Check("", CheckState.OK, tr("verify.demo_several", **figures))
+    if all(one.is_right(said.text) for one in shown):
+        return Check("", CheckState.OK, tr("verify.several", **figures))
+    if declines(said.text):
+        return declined(question, said)
+    return Check("", CheckState.WARN, tr("verify.wrong", question=question), short(said.text))

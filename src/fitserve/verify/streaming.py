@@ -13,7 +13,6 @@ from fitserve.text import tr
 from fitserve.verify.service import Service
 from fitserve.verify.subject import Subject
 
-_LONG = "Count from one to five hundred, one number a line."
 _LONGEST = 2048  # tokens of an answer that is to be cut
 _FREED_S, _LOOK_S = 5.0, 0.1
 
@@ -21,7 +20,7 @@ _FREED_S, _LOOK_S = 5.0, 0.1
 async def streams(subject: Subject, service: Service) -> Check:  # noqa: ARG001 - one shape for all steps
     """Several pieces, the first soon, and an end."""
     began, first, pieces, finish = time.monotonic(), None, 0, ""
-    async with aclosing(service.stream(_LONG, 32)) as stream:
+    async with aclosing(service.stream(tr("verify.ask_long"), 32)) as stream:
         async for event in stream:
             if isinstance(event, TextDelta | ThinkingDelta):
                 first = first or time.monotonic() - began
@@ -56,7 +55,7 @@ async def _cut(service: Service) -> int | None:
     tries: tuple[dict[str, object], ...] = ({"ignore_eos": True}, {})
     for more in tries:
         try:
-            async with aclosing(service.stream(_LONG, _LONGEST, more)) as stream:
+            async with aclosing(service.stream(tr("verify.ask_long"), _LONGEST, more)) as stream:
                 async for event in stream:
                     if isinstance(event, TextDelta | ThinkingDelta):
                         return await service.running()

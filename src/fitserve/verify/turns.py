@@ -22,9 +22,9 @@ async def many(subject: Subject, service: Service) -> Check:
     messages: Messages = []
     seen: list[Used | None] = []
     for number in range(TURNS):
-        content: object = f"Question {number + 1}: say one word about it."
+        content: object = tr("verify.ask_turn", number=number + 1)
         if number == 0 and subject.takes_pictures:
-            content = pictured("What is in this picture?", [asked(int(time.time()), demo=subject.demo).url])
+            content = pictured(tr("verify.ask_picture"), [asked(int(time.time()), demo=subject.demo).url])
         messages.append({"role": "user", "content": content})
         said = await service.ask(messages, 48)
         plain = answered(said)

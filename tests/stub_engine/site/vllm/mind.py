@@ -44,13 +44,15 @@ class Mind:
         return ""
 
     def answer(self, body: dict[str, object], script: Script) -> str:
-        """The colour in the middle of the picture, or of the one that it was shown before; else the usual words."""
+        """The colour in the middle of each picture, or of the one that it was shown before; else the usual words."""
         self._kept.append(b"x" * script.leak_bytes)
         seen = pictures(body)
         if not seen:
             return " ".join(["one"] * int(str(body["max_tokens"]))) if body.get("ignore_eos") else script.answer
         before, self._before = self._before, seen[-1]
-        return colour(before if script.old_picture and before else seen[-1])
+        if script.old_picture and before:
+            return colour(before)
+        return " ".join(colour(picture) for picture in seen)
 
 
 def texts(body: dict[str, object]) -> Iterator[str]:
