@@ -148,7 +148,7 @@ def _survived(command: Callable[[Deployment], list[str]], problem: str) -> None:
 
 def _refused() -> None:
     """A start under a limit that it can't live with."""
-    deployment = real.demo("poor", kv_gib=real.LIMIT_GIB)
+    deployment = real.demo("poor", kv_gib=real.LIMIT_GIB - 2)  # vLLM asks first whether the machine has it free
     runner, live = faults.started(deployment, faults.memory_limit(deployment, real.LIMIT_GIB << 30))
     assert runner.wait(60) == 70
     assert (live.state, live.diagnosis["cause"]) == ("failed", "host_ram"), live
