@@ -12,14 +12,10 @@ from fitserve.plan.gpu import Scale
 from fitserve.plan.gpu_rows import RankLedger, sharding_of
 from fitserve.plan.kv import state_copies
 from fitserve.plan.passes import (
-    compile_bytes,
-    language_bytes,
     picture_pixels,
     picture_tokens,
     rope_bytes,
-    sampler_bytes,
     sees,
-    vision_bytes,
 )
 from fitserve.plan.settings import Settings
 from fitserve.plan.sharding import rank_bytes
@@ -121,15 +117,10 @@ def _encoder(rank: RankLedger) -> list[str]:
 
 
 def _peak(rank: RankLedger) -> list[str]:
-    model, settings, figures = rank.given.model, rank.settings, rank.calibration
+    figures = rank.calibration
     lines = [tr("explain.row_peak", name=figures.name)]
-    for name, size in (
-        ("vision", vision_bytes(model, settings)),
-        ("language", language_bytes(model, settings)),
-        ("sampler", sampler_bytes(model, settings)),
-        ("compile", compile_bytes(model, settings)),
-    ):
-        span = figures.of_pass(name, size)
+    for name, size in rank.pass_sizes.items():
+        span = rank.passes[name]
         said = tr(f"explain.pass_{name}")
         lines.append(f"  {said}: {format_gib(size)} × {getattr(figures, name)[1]:g} → "
                      f"{format_gib(span.low)}–{format_gib(span.high)} GiB")  # fmt: skip

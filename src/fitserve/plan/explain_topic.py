@@ -152,8 +152,13 @@ def _images(scene: Scene) -> Iterator[str]:
         if pixels > own:
             continue
         rank = scene.rank(mm_processor_kwargs={"max_pixels": pixels})
-        yield tr("explain.images_line", side=round(pixels**0.5), tokens=f"{picture_tokens(vision, rank.settings):,}",
-                 peak=format_gib(rank.peak.expected), cache=format_gib(rank.encoder))  # fmt: skip
+        said = tr("explain.images_line", side=round(pixels**0.5), tokens=f"{picture_tokens(vision, rank.settings):,}",
+                  own=format_gib(rank.passes["vision"].expected), cache=format_gib(rank.encoder))  # fmt: skip
+        most = max(rank.passes, key=lambda name: rank.passes[name].expected)
+        peak = format_gib(rank.peak.expected)
+        yield (
+            said if most == "vision" else said + tr("explain.images_below", name=tr(f"explain.pass_{most}"), peak=peak)
+        )
     yield tr("explain.images_flags")
     yield tr("explain.images_new")
 

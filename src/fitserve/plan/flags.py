@@ -1,4 +1,4 @@
-"""From settings to the command: every default that moves between versions is passed, and the service starts closed."""
+"""From settings to the command: every default that moves between versions is passed; the service is closed, its log quiet."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ CLOSED_FLAGS: tuple[tuple[str, ...], ...] = (
     ("--no-enable-mm-embeds",),
     ("--no-trust-remote-code",),
     ("--allowed-origins", "[]"),
+    ("--disable-access-log-for-endpoints", "/health,/metrics"),  # our own looks, every few seconds; vLLM 0.16 and later
 )
 
 

@@ -110,17 +110,25 @@ class RankLedger:
         return encoder_cache_bytes(self.given.model, self.settings)
 
     @cached_property
+    def pass_sizes(self) -> dict[str, int]:
+        """What the formulas say of each pass of the profiling run."""
+        model, settings = self.given.model, self.settings
+        return {
+            "vision": vision_bytes(model, settings),
+            "language": language_bytes(model, settings),
+            "sampler": sampler_bytes(model, settings),
+            "compile": 0 if self.given.warm else compile_bytes(model, settings),
+        }
+
+    @cached_property
+    def passes(self) -> dict[str, Interval]:
+        """The same under this card's factors; they follow each other."""
+        return {name: self.calibration.of_pass(name, size) for name, size in self.pass_sizes.items()}
+
+    @cached_property
     def peak(self) -> Interval:
         """The largest pass. The workspace and the encoder's outputs have rows of their own."""
-        model, settings, figures = self.given.model, self.settings, self.calibration
-        return largest(
-            [
-                figures.of_pass("vision", vision_bytes(model, settings)),
-                figures.of_pass("language", language_bytes(model, settings)),
-                figures.of_pass("sampler", sampler_bytes(model, settings)),
-                NOTHING if self.given.warm else figures.of_pass("compile", compile_bytes(model, settings)),
-            ]
-        )
+        return largest(self.passes.values())
 
     @cached_property
     def graphs(self) -> Interval:
