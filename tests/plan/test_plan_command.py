@@ -143,7 +143,7 @@ def test_what_fits_too_is_not_crossed_out_and_a_range_below_zero_can_be_read(
 
 def test_a_picture_below_the_peak_says_whose_the_peak_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert told(explain, ["images"]) == 0
-    large, middle, small = (line for line in capsys.readouterr().out.splitlines() if "largest picture" in line)
+    large, middle, small = (line for line in capsys.readouterr().out.splitlines() if "  largest picture" in line)
     assert "cold compile" not in large
     assert "a cold compile takes 0.47 GiB anyway" in middle
     assert "a cold compile takes 0.47 GiB anyway" in small

@@ -25,6 +25,7 @@ _SAID = {
     "--gpu-memory-utilization": "plan.change_utilization",
     "--limit-mm-per-prompt": "plan.change_pictures",
     "--allowed-origins": "plan.change_origins",
+    "--disable-access-log-for-endpoints": "plan.change_log",
     "--enable-prefix-caching": "plan.change_caching",
     "--enforce-eager": "plan.cpu_eager_auto",  # on cards the graphs that don't fit are the reason
 }

@@ -154,13 +154,17 @@ def _images(scene: Scene) -> Iterator[str]:
         rank = scene.rank(mm_processor_kwargs={"max_pixels": pixels})
         said = tr("explain.images_line", side=round(pixels**0.5), tokens=f"{picture_tokens(vision, rank.settings):,}",
                   own=format_gib(rank.passes["vision"].expected), cache=format_gib(rank.encoder))  # fmt: skip
-        most = max(rank.passes, key=lambda name: rank.passes[name].expected)
-        peak = format_gib(rank.peak.expected)
-        yield (
-            said if most == "vision" else said + tr("explain.images_below", name=tr(f"explain.pass_{most}"), peak=peak)
-        )
+        yield said + _below_the_peak(rank)
     yield tr("explain.images_flags")
     yield tr("explain.images_new")
+
+
+def _below_the_peak(rank: RankLedger) -> str:
+    """Whose the peak is, where it is not the picture's."""
+    most = max(rank.passes, key=lambda name: rank.passes[name].expected)
+    if most == "vision":
+        return ""
+    return tr("explain.images_below", name=tr(f"explain.pass_{most}"), peak=format_gib(rank.peak.expected))
 
 
 _TOPICS: dict[str, Callable[[Scene], Iterator[str]]] = {
