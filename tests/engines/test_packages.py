@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitserve.engines.packages import Pip, busy_with, environment, pip_runner, trouble
+from fitserve.engines.packages import Pip, busy_with, environment, pip_runner, said_of, trouble
 
 pytestmark = pytest.mark.process
 
@@ -104,3 +104,26 @@ def test_a_wheel_with_another_hash_is_refused_by_the_real_pip(tmp_path, offline,
         pip.run("--dry-run", "--require-hashes", "-r", str(lock), detail=lambda _: None)
     assert caught.value.code == "hash_mismatch"
     assert "torch==2.13.0+cpu" in caught.value.evidence
+
+
+FETCHING = """\
+Looking in links: wheels
+Collecting aiohttp==3.14.5 (from -r lock.txt (line 4))
+  Downloading aiohttp-3.14.5-cp311-cp311-manylinux.whl (1.5 MB)
+Processing ./wheels/torch-2.13.0+cpu-cp311.whl (from -r lock.txt (line 9))
+Collecting numpy==2.4.0 (from -r lock.txt (line 12))
+  Using cached numpy-2.4.0-cp311-cp311-manylinux.whl (500 kB)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "total", "said"),
+    [
+        ("", 139, "3 of 139 packages, 1.9 MiB: Using cached numpy-2.4.0-cp311-cp311-manylinux.whl"),
+        ("", None, "3 packages so far, 1.9 MiB: Using cached numpy-2.4.0-cp311-cp311-manylinux.whl"),
+        ("Installing collected packages: numpy, torch\n", 3, "3 of 3 packages, 1.9 MiB: unpacking"),
+    ],
+)
+def test_how_far_pip_is(more: str, total: int | None, said: str) -> None:
+    assert said_of((FETCHING + more).splitlines(), total) == said
+    assert said_of([], total) == ""

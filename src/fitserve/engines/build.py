@@ -18,7 +18,7 @@ import fitserve
 from fitserve.constants import CUDA_TORCH_DISK_BYTES
 from fitserve.engines.base import Recipe
 from fitserve.engines.manifest import Manifest, python_of, write_manifest
-from fitserve.engines.packages import Installs
+from fitserve.engines.packages import Installs, packages_in
 from fitserve.engines.progress import Progress
 from fitserve.engines.room import check_disk
 from fitserve.engines.torch_source import CUDA_SIZE, install_torch
@@ -147,11 +147,8 @@ def digest_of(recipe: Recipe) -> str:
 
 
 def requirements(recipe: Recipe) -> int | str:
-    """How many packages the lock names (one may have two versions, for different Pythons); `?` without a lock."""
-    if recipe.lock is None:
-        return "?"
-    lines = recipe.lock.read_text(encoding="utf-8").splitlines()
-    return len({line.partition("==")[0] for line in lines if line[:1].isalnum()})
+    """How many packages the lock names; `?` without a lock."""
+    return packages_in(recipe.lock) if recipe.lock else "?"
 
 
 def size_of(folder: Path) -> int:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from fitserve.errors import FitserveError, OperationFailed, ToolMissing
 from fitserve.text import tr
+from fitserve.units import format_bytes, parse_bytes
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
@@ -33,6 +34,8 @@ _BUSY = re.compile(r"^\s*(Collecting|Downloading|Processing|Using cached|Install
 # pip says «conflict» in place of «no match» where a constraints file names the package too.
 _NO_MATCH = re.compile(r"(?:No matching distribution found for|ERROR: Cannot install) ([^\s;(]+)")
 _UNREACHABLE = re.compile(r"(NewConnectionError|ConnectTimeout|ReadTimeout|Name or service|Max retries exceeded)")
+_BEGUN = re.compile(r"(?:Collecting|Processing) ")
+_TAKEN = re.compile(r"\s+(?:Downloading|Using cached) \S+ \(([\d.]+ [kMG]?B)\)")
 _QUIET_SECONDS = 1.0
 
 
@@ -87,10 +90,11 @@ class Pip:
             with child:
                 reader = threading.Thread(target=_drain, args=(child, lines, log.write), daemon=True)
                 reader.start()
+                total = _named(argv)
                 try:
                     while reader.is_alive():
                         reader.join(_QUIET_SECONDS)
-                        detail(busy_with(lines))
+                        detail(said_of(lines, total))
                     child.wait()
                 finally:
                     child.kill()  # of no effect on a pip that has ended
@@ -102,6 +106,28 @@ def environment() -> dict[str, str]:
     """The person's environment, pip configuration included, less what would point pip elsewhere."""
     kept = {name: value for name, value in os.environ.items() if name not in (*_ELSEWHERE, *_NOT_OURS)}
     return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0", "PYTHONUTF8": "1"}
+
+
+def said_of(lines: Sequence[str], total: int | None) -> str:
+    """How far pip is: `23 of 139 packages, 41.2 MiB: Downloading numpy-…whl`."""
+    begun = [line for line in lines if _BEGUN.match(line)]
+    if not begun:
+        return busy_with(lines)
+    size = sum(parse_bytes(found[1]) for line in lines if (found := _TAKEN.match(line)))
+    counted = tr("engines.counted" if total else "engines.counted_so_far", count=len(begun), total=total)
+    parts = [counted, format_bytes(size)] if size else [counted]
+    return f"{', '.join(parts)}: {busy_with(lines) or tr('engines.unpacking')}"
+
+
+def packages_in(lock: Path) -> int:
+    """How many packages a lock names; one may have two versions, for different Pythons."""
+    lines = lock.read_text(encoding="utf-8").splitlines()
+    return len({line.partition("==")[0] for line in lines if line[:1].isalnum()})
+
+
+def _named(argv: Sequence[str]) -> int | None:
+    """The packages of the file behind `-r`, None without one."""
+    return packages_in(Path(argv[argv.index("-r") + 1])) if "-r" in argv else None
 
 
 def busy_with(lines: Sequence[str]) -> str:
