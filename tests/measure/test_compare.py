@@ -14,7 +14,7 @@ from sse_server import Programme
 from virtual_time import run_virtually
 
 from fitserve.chat.endpoint import Endpoint
-from fitserve.errors import Interrupted, OperationFailed
+from fitserve.errors import FitserveError, Interrupted, OperationFailed, ToolMissing
 from fitserve.measure.bench import Spec
 from fitserve.measure.compare import Comparing, Plan, Running, Trial, compare_answers, stage_memory
 from fitserve.measure.load import Pace
@@ -48,13 +48,14 @@ class StubService:
         self.speeds, self.rng, self.texts = speeds, Random(seed), texts or {}
         self.log: list[str] = []
         self.broken: set[str] = set()
+        self.trouble: FitserveError = OperationFailed("no memory", evidence="CUDA out of memory")
         self.port = free_port()
         self.stub = Stub()
 
     def start(self, setting: str) -> Running:
         self.log.append(f"start {setting}")
         if setting in self.broken:
-            raise OperationFailed("no memory", evidence="CUDA out of memory")
+            raise self.trouble
         slow = math.exp(self.rng.gauss(0, 0.01)) / self.speeds[setting]
         noise = Random(self.rng.random())
         text = self.texts.get(setting, "word ")
@@ -139,6 +140,13 @@ def test_a_setting_that_does_not_start_is_not_tried_again() -> None:
     comparing, plan = compared(service, ("a", "b"))
     assert [trial.setting for trial in comparing.trials] == ["a", "b", "a", "a"]
     assert set(calls(comparing, plan).values()) == {Call.UNDECIDED}
+
+
+def test_without_an_engine_no_second_setting_is_tried() -> None:
+    service = StubService({"a": 1.0, "b": 1.0})
+    service.broken, service.trouble = {"a"}, ToolMissing("no engine")
+    comparing, _ = compared(service, ("a", "b"))
+    assert [trial.setting for trial in comparing.trials] == ["a"]
 
 
 def test_an_interrupt_stops_the_service_and_keeps_what_is_done() -> None:

@@ -12,7 +12,7 @@ import click
 
 from fitserve.cli.bench_options import parse_body, parse_bounds, work_options, workload
 from fitserve.cli.target import DEMO
-from fitserve.errors import Interrupted, NotFound, SettingsError
+from fitserve.errors import Interrupted, NotFound, SettingsError, ToolMissing
 from fitserve.text import tr
 
 if TYPE_CHECKING:
@@ -279,7 +279,8 @@ def exit_code(target: str, trials: list[Trial]) -> int:
     failures = [trial.failure for trial in trials if trial.failure]
     if not started and failures:
         first = failures[0]
-        first.hint = first.hint if isinstance(first, NotFound) else f"fitserve up {target}"  # what failed is gone again
+        kept = isinstance(first, (NotFound, ToolMissing)) and first.hint
+        first.hint = first.hint if kept else f"fitserve up {target}"  # what failed is gone again
         raise first
     if len(started) < 2:
         click.echo(tr("measure.one_setting_left"), err=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from fitserve.chat.endpoint import Endpoint
-from fitserve.errors import FitserveError, Interrupted
+from fitserve.errors import FitserveError, Interrupted, ToolMissing
 from fitserve.measure.bench import Bench, Listener, Spec, bench
 from fitserve.measure.load import Load, Pace
 from fitserve.measure.memory import MemoryWatch, UsedMemory
@@ -128,8 +128,9 @@ class Comparing:
         return found
 
     def _hopeless(self, setting: str) -> bool:
-        """It failed to start before: that takes minutes and shows nothing new."""
-        return any(trial.setting == setting and trial.failure for trial in self.trials)
+        """It failed to start before: that takes minutes and shows nothing new. Without an engine none can start."""
+        failed = [trial for trial in self.trials if trial.failure]
+        return any(trial.setting == setting or isinstance(trial.failure, ToolMissing) for trial in failed)
 
     def _trial(self, setting: str, number: int) -> Trial:
         watch = MemoryWatch(self._memory)

@@ -1,4 +1,4 @@
-"""From settings to the command: defaults that move between versions are passed; the service is closed, its log quiet."""
+"""From settings to the command: defaults that move between versions are passed; the service closed, its log quiet."""
 
 from __future__ import annotations
 
