@@ -16,7 +16,7 @@ from fitserve.run.engine_process import die_with_parent
 def command(name: str) -> None:
     """Serve the chat page of a deployment on the port that its file names."""
     die_with_parent(signal.SIGKILL)  # a page that outlived its supervisor would keep the port from the next one
-    from fitserve.cli.page_backend import backend_of
+    from fitserve.cli.page import backend_of
     from fitserve.web.guard import Door
     from fitserve.web.owner_key import owner_key
     from fitserve.web.server import Place, serve

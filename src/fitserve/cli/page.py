@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
+from typing import TYPE_CHECKING
 
 import click
 
-from fitserve.cli.target import find_target
+from fitserve.cli.target import Target, find_target
 from fitserve.errors import SettingsError
 from fitserve.text import choose_language, tr
 from fitserve.web.access import is_local
+
+if TYPE_CHECKING:
+    from fitserve.web.server import Backend
 
 
 @click.command(name="page")
@@ -35,7 +39,6 @@ def command(
     show_key: bool,
 ) -> None:
     """Serve the chat page until Ctrl-C. A key for it is read from FITSERVE_PAGE_KEY."""
-    from fitserve.cli.page_backend import backend_of
     from fitserve.web.guard import Door
     from fitserve.web.owner_key import owner_key
     from fitserve.web.server import Place, serve
@@ -54,6 +57,14 @@ def command(
     door = Door(frozenset(known.lower() for known in hosts), key, secret=owner_key())
     place = Place(host, port, language="" if lang == "auto" else lang, door=door)
     serve(backend_of(target), place, lambda url, bound_port: _say(url, bound_port, port))
+
+
+def backend_of(target: Target) -> Backend:
+    """What the page is to know of who answers; of a bare address nothing is known before it does."""
+    from fitserve.chat.room import Room
+    from fitserve.web.server import Backend
+
+    return Backend(target.endpoint, target.name if target.room else "", target.is_demo, target.room or Room())
 
 
 def _say(url: str, port: int, wanted: int) -> None:
