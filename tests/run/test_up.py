@@ -274,7 +274,7 @@ def test_how_long_it_will_take_is_told_from_the_start_before(say: Say, model: Pa
 def test_a_time_limit(say: Say, model: Path, home: Path) -> None:
     up = say("up", model, "--no-page", "--timeout", "1.5", hang_at="config")
     assert up.returncode == 6
-    assert "stage reached: reading the configuration" in up.stderr
+    assert "stage reached: loading vLLM and the configuration" in up.stderr
     assert nothing_runs(home)
 
 
