@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("model", required=False)
 @plan_options
-@click.option("--from", "their_command", metavar='"vllm serve …"', help="the ledger and the mistakes of this command")
+@click.option(
+    "--from",
+    "their_command",
+    metavar='"vllm serve …"',
+    help="the ledger and the mistakes of this command, and a corrected one",
+)
 @click.option("--explain", "row", metavar="ROW", help="a row of the ledger as its formula with the numbers in it")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document")
 @click.argument("extra", nargs=-1, type=click.UNPROCESSED)
