@@ -43,6 +43,7 @@ class Case:
     set: dict[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
+    alone: bool = True  # the rest of the card is held; else others have it, and the cache's size must be given
 
     @cached_property
     def cards(self) -> tuple[Gpu, ...]:

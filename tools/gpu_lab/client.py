@@ -43,9 +43,9 @@ def metrics(url: str, timeout_s: float = 10.0) -> str:
     return _ask(urllib.request.Request(f"{url}/metrics"), timeout_s).text
 
 
-def ask_square(url: str, number: int, timeout_s: float = 300) -> Reply:
+def ask_square(url: str, number: int, timeout_s: float = 300, model: str = MODEL) -> Reply:
     """A small coloured square: the first question to any model."""
-    return ask_picture(url, square(number).png, "image/png", "What colour is the square?", 8, timeout_s)
+    return ask_picture(url, square(number).png, "image/png", "What colour is the square?", 8, timeout_s, model)
 
 
 def ask_drawn(url: str, size: Size, seed: int, tokens: int = 8, timeout_s: float = 300) -> Reply:
@@ -55,12 +55,14 @@ def ask_drawn(url: str, size: Size, seed: int, tokens: int = 8, timeout_s: float
     )
 
 
-def ask_picture(url: str, image: bytes, mime: str, text: str, tokens: int, timeout_s: float) -> Reply:
+def ask_picture(
+    url: str, image: bytes, mime: str, text: str, tokens: int, timeout_s: float, model: str = MODEL
+) -> Reply:
     """One picture and one question, greedy."""
     data = f"data:{mime};base64,{base64.b64encode(image).decode()}"
     content = [{"type": "image_url", "image_url": {"url": data}}, {"type": "text", "text": text}]
     message = {"role": "user", "content": content}
-    return post(url, "/v1/chat/completions", {"messages": [message], "max_tokens": tokens}, timeout_s)
+    return post(url, "/v1/chat/completions", {"model": model, "messages": [message], "max_tokens": tokens}, timeout_s)
 
 
 def ask_ids(url: str, count: int, timeout_s: float = 300) -> Reply:

@@ -9,6 +9,8 @@ cards, for `fitserve watch --replay`) and CASE.bench.jsonl (for `fitserve report
 from __future__ import annotations
 
 import argparse
+import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -77,13 +80,13 @@ def _run(
     folder = _model(case, options)
     model = facts(case, folder)
     gpus = gpus[: len(case.cards)]
-    holder, cards = _hold(case, gpus)
+    holder, cards = _hold(case, gpus, options.python)
     log, memory = options.out / f"{case.name}.log", Memory(gpus)
     url = f"http://127.0.0.1:{options.port}"
     recorder = Recorder(options.out / f"{case.name}.samples.jsonl", log, gpus, case.name, url)
     recorder.start()
     engine = None
-    result: dict[str, Any] = {"outcome": "failed", "cards": cards, "held_bytes": memory.used()}
+    result: dict[str, Any] = {"outcome": "failed", "alone": case.alone, "cards": cards, "held_bytes": memory.used()}
     try:
         plan, chosen = planned(case, model, options.version)
         settings = replace(
@@ -131,23 +134,36 @@ def _measured(case: Case, subject: Subject, loads: dict[str, list[list[int]]]) -
             continue
         began = time.monotonic()
         try:
-            found[step] = measure(step, subject, loads)
+            with _quiet(subject.out) if step.startswith("load:") else contextlib.nullcontext():
+                began = time.monotonic()
+                found[step] = measure(step, subject, loads)
         except Exception as error:  # noqa: BLE001 - a step that fails is a result
             found[step] = {"failed": f"{type(error).__name__}: {error}"}
         print(f"{case.name}: {step} took {time.monotonic() - began:.1f} s", flush=True)
     return found
 
 
-def _hold(case: Case, gpus: tuple[int, ...]) -> tuple[subprocess.Popen[str] | None, list[dict[str, int]]]:
+@contextlib.contextmanager
+def _quiet(out: Path) -> Iterator[None]:
+    """Wait for other lanes' loads, and for whoever else keeps this lock: no measurement of speed beside another."""
+    with (out / "loads.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _hold(case: Case, gpus: tuple[int, ...], python: str) -> tuple[subprocess.Popen[str] | None, list[dict[str, int]]]:
     """Hold the cards' memory but for the cap, once what ran before has given it back; what they have then."""
     if not gpus or case.cap_bytes is None:
         return None, []
+    if not case.alone:
+        found = read_gpus()
+        return None, [{"total_bytes": one.total_bytes, "free_bytes": one.free_bytes} for one in found]
     patience = time.monotonic() + _MEMORY_BACK_S
     while max(Memory(gpus).used(), default=0) > _IDLE_BYTES and time.monotonic() < patience:
         time.sleep(0.2)
     env = {**os.environ, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
     holder = subprocess.Popen(
-        [sys.executable, HERE / "hold.py", str(case.cap_bytes)], env=env, stdout=subprocess.PIPE, text=True
+        [python, HERE / "hold.py", str(case.cap_bytes)], env=env, stdout=subprocess.PIPE, text=True
     )
     assert holder.stdout is not None
     return holder, json.loads(holder.stdout.readline())
