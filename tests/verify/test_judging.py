@@ -66,6 +66,18 @@ def test_blocks_are_equal_or_within_the_interval() -> None:
     assert asyncio.run(engine_report.blocks(subject(), Published(""))).state is CheckState.UNKNOWN
 
 
+def test_the_size_of_blocks_that_the_engine_chose_itself() -> None:
+    """As 0.22.1 on an H200 and 0.32.0 on a CPU published it: the first tells the size before the model was known."""
+    server = 'block_size="16",num_gpu_blocks="6899",user_specified_block_size="False"'
+    core = f'{server},effective_attention_block_size="64"'
+    said = [
+        asyncio.run(engine_report.blocks(subject(plan()), Published(f"vllm:cache_config_info{{{labels}}} 1.0\n")))
+        for labels in (server, core)
+    ]
+    assert [check.state.value for check in said] == ["ok", "fail"]
+    assert "128" in said[0].detail
+
+
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """Write a part of the engine's log: `log("engine.log.1", length)`."""

@@ -79,8 +79,8 @@ def _edges(deployment: Deployment, clock: Clock) -> Edges:
 
     prober = ImageProber(_demo_question if deployment.demo else square_question)
     journal = new_record(deployment.name, clock)
-    past, doctor = RecordedStarts(), DeploymentDoctor()
-    return Edges(clock, journal, LogReader(), prober, EngineMeter(), NvmlMemory(), past, doctor, Recorder(deployment))
+    past, doctor, gpu = RecordedStarts(), DeploymentDoctor(), NvmlMemory()
+    return Edges(clock, journal, LogReader(), prober, EngineMeter(gpu), gpu, past, doctor, Recorder(deployment))
 
 
 class DeploymentDoctor:

@@ -80,8 +80,8 @@ async def blocks(subject: Subject, service: Service) -> Check:
     kv = subject.plan.get("kv")
     if not isinstance(kv, dict):
         return Check("", CheckState.UNKNOWN, tr("verify.blocks_unplanned", has=f"{int(has):,}"))
-    planned, size = int(kv["blocks"]), cache.get("block_size", "")
-    figures = {"has": f"{int(has):,}", "planned": f"{planned:,}", "tokens": size}
+    planned, size = int(kv["blocks"]), _block_size(cache)
+    figures = {"has": f"{int(has):,}", "planned": f"{planned:,}", "tokens": size or kv["block_tokens"]}
     hint = f"fitserve calibrate {subject.deployment.name}" if subject.deployment else ""
     if size.isdecimal() and int(size) != kv["block_tokens"]:
         evidence = f"block_size {size} ({kv['block_tokens']})"
@@ -92,6 +92,13 @@ async def blocks(subject: Subject, service: Service) -> Check:
     if low <= int(has) <= high and low < high:
         return Check("", CheckState.OK, tr("verify.blocks_within", **figures, low=f"{low:,}", high=f"{high:,}"))
     return Check("", CheckState.FAIL, tr("verify.blocks_differ", **figures), f"num_gpu_blocks {has}", hint)
+
+
+def _block_size(cache: dict[str, str]) -> str:
+    """Tokens of a block, "" where the metrics don't know: 0.22 publishes its server's 16, whatever the core chose."""
+    said = cache.get("effective_attention_block_size", cache.get("block_size", ""))
+    chosen = "effective_attention_block_size" not in cache and cache.get("user_specified_block_size") == "False"
+    return "" if chosen else said
 
 
 def _interval(plan: dict[str, Any], kv: dict[str, Any]) -> tuple[int, int]:
