@@ -12,6 +12,7 @@ import click
 import pytest
 
 from fitserve.cli.app import VERBS, app, speaking
+from fitserve.cli.click_texts import speak_as_asked
 from fitserve.cli.failure import told
 from fitserve.text import choose_language
 
@@ -117,9 +118,13 @@ def test_json_behind_two_dashes_is_the_engines(capsys) -> None:
     assert "plam" in printed.err
 
 
-def test_the_bare_command_shows_its_help_and_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(app, []) == 2
+@pytest.mark.parametrize(("words", "usage"), [([], "Usage: fitserve"), (["--lang", "zh"], "用法：fitserve")])
+def test_the_bare_command_shows_its_help_and_no_failure(
+    words: list[str], usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speak_as_asked(words)
+    assert told(app, words) == 2
     said = capsys.readouterr()
-    assert "Usage: fitserve" in said.err
+    assert said.err.startswith(usage)
     assert "Error" not in said.err
     assert said.out == ""

@@ -54,6 +54,10 @@ class Formatter(click.HelpFormatter):
         whole = told(text)
         super().write_text(whole if whole != text else "\n\n".join(map(told, text.split("\n\n"))))
 
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """A wide colon needs no space behind it."""
+        super().write_usage(prog, args, told("Usage:") if current_language() != "en" else prefix)
+
     def write_heading(self, heading: str) -> None:
         """With the colon of the language."""
         if current_language() == "en":

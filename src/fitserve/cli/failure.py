@@ -48,6 +48,9 @@ def _told(command: click.Command, argv: list[str]) -> int:
         click.echo(error.format_message(), err=True)
         return SettingsError.exit_code
     except click.UsageError as error:
+        if error.ctx and error.message == tr("click.missing_command"):  # `--lang zh` alone is as bare as nothing
+            click.echo(error.ctx.get_help(), err=True)
+            return SettingsError.exit_code
         hint = f"{error.ctx.command_path} --help" if error.ctx else "fitserve --help"
         return _tell(SettingsError(error.format_message(), hint=hint), argv)
     except click.exceptions.Exit as error:

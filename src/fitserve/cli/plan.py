@@ -100,12 +100,13 @@ def _reviewed(text: str, model: str | None, options: dict[str, object]) -> tuple
 def _explain(row: str, given: Given, plan: Plan, as_json: bool) -> None:
     from fitserve.plan.explain_row import ROWS, explain_row
 
-    shown = {tr(f"plan.row_{name}").lower(): name for name in ROWS}
-    name = shown.get(row.strip().lower(), row.replace("-", "_"))
+    shown = {tr(f"plan.row_{name}"): name for name in ROWS}
+    typed = row.strip().lower()
+    name = next((key for label, key in shown.items() if label.lower() == typed), row.replace("-", "_"))
     if name not in ROWS:
-        raise SettingsError(
-            tr("plan.no_row", row=row), evidence=", ".join(ROWS), hint="fitserve plan MODEL --explain weights"
-        )
+        named = tr("plan.row_kv_pool")
+        hint = f'fitserve plan MODEL --explain "{named}"'
+        raise SettingsError(tr("plan.no_row", row=row), evidence=" · ".join(shown), hint=hint)
     lines = explain_row(name, given, plan.settings)
     if as_json:
         _print({"schema_version": 1, "kind": "explanation", "row": name, "lines": lines})

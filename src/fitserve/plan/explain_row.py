@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from fitserve.facts.gpu import Gpu
 from fitserve.facts.model import QuantFormat
+from fitserve.facts.weights import ModuleGroup
 from fitserve.plan.captures import captures
 from fitserve.plan.given import Given
 from fitserve.plan.gpu import Scale
@@ -52,7 +53,7 @@ def _weight_lines(given: Given, settings: Settings, card: Gpu | None = None) -> 
     source = tr("explain.from_config" if given.model.layout_inferred else "explain.from_headers")
     total = format_gib(sum(parts.values()), 3)
     lines = [tr("explain.row_weights", ranks=settings.tensor_parallel_size, source=source, total=total)]
-    lines += [f"  {group.value:<18} {format_gib(size, 3)}" for group, size in sorted(parts.items(), key=_by_size)]
+    lines += [f"  {format_gib(size, 3):>8}  {_named(group)}" for group, size in sorted(parts.items(), key=_by_size)]
     if given.model.quantization.format in (QuantFormat.GPTQ, QuantFormat.AUTOROUND):
         lines.append(tr("explain.row_weights_gptq"))
     if sharding.columns_per_scale > 1:
@@ -62,6 +63,10 @@ def _weight_lines(given: Given, settings: Settings, card: Gpu | None = None) -> 
         copies = settings.tensor_parallel_size // attention.kv_heads
         lines.append(tr("explain.row_weights_kv", heads=attention.kv_heads, copies=copies))
     return lines
+
+
+def _named(group: ModuleGroup) -> str:
+    return "MTP" if group is ModuleGroup.MTP else tr(f"inspect.group_{group.value}")
 
 
 def _by_size(item: tuple[object, int]) -> int:
