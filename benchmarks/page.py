@@ -3,7 +3,9 @@
     python benchmarks/page.py
 
 The stub writes the millisecond of its sending into each token, the page's tab notes when it stands in the document: the
-lateness holds everything between, the page's server included.
+lateness holds everything between, the page's server included. The tab also notes when news comes: what a pause of the
+news is longer than the page's own 50 ms is the server's or Chromium's, what a pause of growth is longer than that is
+the page's drawing.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +31,15 @@ from fitserve.measure.statistics import quantile
 VIEWS, QUESTIONS, CLOSED, CHATS = 12, 20, 6, 8
 WATCH = """
 window.shown = [];
+window.news = [];
+window.WebSocket = class extends WebSocket {
+    constructor(...told) {
+        super(...told);
+        this.addEventListener('message', ({data}) => {
+            if (data.startsWith('{"event":"answer"')) window.news.push(Date.now());
+        });
+    }
+};
 new MutationObserver(() => {
     const answer = document.querySelector('.turn:last-child .answer');
     const last = answer?.textContent.match(/\\d{13}(?=\\D*$)/)?.[0];
@@ -83,8 +94,12 @@ def first_tokens(browser: Browser, url: str) -> list[float]:
     return found
 
 
-def eight_chats(browser: Browser, url: str, seen: Seen) -> tuple[list[float], list[float]]:
-    """(lateness of every token shown, longest pause of each chat between two sights of growth), milliseconds."""
+def longest_pause(moments: Sequence[float]) -> float:
+    return max(after - before for before, after in pairwise(moments))
+
+
+def eight_chats(browser: Browser, url: str, seen: Seen) -> tuple[list[float], list[float], list[float]]:
+    """(lateness of every token shown, each chat's longest pause between two sights of growth, and between two news)."""
     context = browser.new_context()
     pages = [watched(context, url) for _ in range(CHATS)]
     for page in pages:
@@ -93,10 +108,10 @@ def eight_chats(browser: Browser, url: str, seen: Seen) -> tuple[list[float], li
     for page in pages:
         page.answer()
     told = [shown(page.page) for page in pages]
+    news = [longest_pause(page.page.evaluate("window.news")) for page in pages]
     context.close()
     late = [at - stamp for one in told for at, stamp in one]
-    stalls = [max(after[0] - before[0] for before, after in pairwise(one)) for one in told]
-    return late, stalls
+    return late, [longest_pause([at for at, _ in one]) for one in told], news
 
 
 def closed_tabs(browser: Browser, url: str, seen: Seen) -> list[float]:
@@ -124,9 +139,10 @@ def main() -> None:
         browser = start_browser(playwright)
         row("first paint with content, fresh browser", paints(browser, url), "2000")
         row("first token, sent to shown", first_tokens(browser, url), "100 at the median")
-        late, stalls = eight_chats(browser, url, seen)
+        late, stalls, news = eight_chats(browser, url, seen)
         row(f"{CHATS} chats, token sent to shown ({len(late)} tokens)", late, "")
         row(f"{CHATS} chats, longest pause of each", stalls, "500")
+        row(f"{CHATS} chats, longest pause of its news", news, "")
         row("closed tab to freed slot", closed_tabs(browser, url, seen), "1000")
         browser.close()
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Locator, Page, Playwright, Request
@@ -54,13 +55,17 @@ def until(condition: Callable[[], bool], what: str, wait_s: float = _WAIT_S) -> 
 
 
 class ChatPage:
-    """One tab. `outside`: requests to other servers that the page's policy did not stop; `failures`: script errors."""
+    """One tab. `outside`: requests to other servers that the page's policy did not stop.
+
+    `failures`: script errors, of every tab of every test: none may end with one.
+    """
+
+    failures: ClassVar[list[str]] = []
 
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.url = url
         self.outside: list[str] = []
-        self.failures: list[str] = []
         self._before = ""  # the chat and its version when the last question was sent
         page.on("requestfinished", self._watch)
         page.on("requestfailed", lambda request: None if request.failure == "csp" else self._watch(request))

@@ -173,6 +173,7 @@ def soak(minutes: float, folder: Path) -> Seen:
                     steady.page.keyboard.press("Alt+KeyN")
         browser.close()
     seen.seconds = time.time() - seen.started
+    seen.failures += ChatPage.failures
     return seen
 
 

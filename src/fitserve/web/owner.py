@@ -72,11 +72,14 @@ def settings(plan: Mapping[str, Any]) -> dict[str, object]:
 
 
 def probe(table: Mapping[str, Any]) -> Document | None:
-    """The last question to the engine, and what came of it."""
+    """The last question of fitserve's own to the engine, what came of it, and when (seconds of the wall clock).
+
+    While people ask, none is needed: it may be hours old.
+    """
     if not table:
         return None
     said = {key: plain(" ".join(str(table.get(key, "")).split()))[:200] for key in ("question", "answer", "detail")}
-    return {"outcome": table.get("outcome"), "seconds": table.get("seconds"), **said}
+    return {"outcome": table.get("outcome"), "seconds": table.get("seconds"), "at": table.get("at"), **said}
 
 
 def change_row(change: Mapping[str, Any]) -> Document:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _GRACE_S = 0.5  # a tab that was closed has to free its slot within a second
 _TORN_S = 5.0  # a line that tore may come back
-_ARRIVAL_S = 5.0  # a page that was sent to a reader has opened its socket by then, or never will
+_ARRIVAL_S = 15.0  # a page that was sent has opened its socket by then, on a busy machine too, or never will
 _LOOK_S = 0.1
 _MOST_OPEN = 100  # chats of one reader in memory
 _MOST_READERS = 200  # with something in memory

@@ -8,7 +8,7 @@ import { Job } from "./owner_job.js";
 import { Log } from "./owner_log.js";
 import { usePolled } from "./owner_poll.js";
 import { Problem } from "./problem.js";
-import { t } from "./texts.js";
+import { moment, t } from "./texts.js";
 import { html, useEffect, useState } from "./view.js";
 
 const EVERY_MS = 2000;
@@ -38,9 +38,12 @@ const facts = (one) => [
   [t("owner.mode"), one.mode_text],
   ["API", html`<a href=${one.url} rel="noreferrer">${one.url}</a>`],
   [t("owner.page"), one.page_url && html`<a href=${one.page_url} rel="noreferrer">${one.page_url}</a>`],
-  [t("owner.probe"), one.probe && `${one.probe.question} → ${one.probe.answer || one.probe.detail} (${seconds(one.probe.seconds)})`],
+  [t("owner.probe"), one.probe && asked(one.probe)],
   [t("owner.problems"), one.problems.join("; ")],
 ];
+
+const asked = ({ question, answer, detail, seconds: took, at }) =>
+  `${question} → ${answer || detail} (${[seconds(took), at && moment(at)].filter(Boolean).join(", ")})`;
 
 const Settings = ({ settings, changed }) => html`
   <details>
