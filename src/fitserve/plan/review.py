@@ -52,7 +52,9 @@ def review(
         draft = weigh_cpu(given, settings, [])
     else:
         weighed = Scale(given).weigh(settings)
-        draft = weighed.draft((weighed.judgement.obstacle,) if weighed.judgement.obstacle else ())
+        key = "plan.tight_because" if weighed.judgement.verdict is Verdict.TIGHT else "plan.short_by"
+        why = weighed.judgement.obstacle
+        draft = weighed.draft((tr(key, why=why),) if why else ())
     plan = finish(given, draft)
     mistakes = tuple(_mistakes(parsed, given, draft))
     env = plan.env | {name: value for name, value in parsed.env.items() if name in _DEVICES}
