@@ -100,7 +100,7 @@ def _cells(tally: Tally, again: Tally) -> list[str]:
 
 
 def _share(right: int, cases: int) -> str:
-    return f"{100 * right / cases:.0f} %" if cases else "–"
+    return f"{right / cases:.0%}" if cases else "–"
 
 
 if __name__ == "__main__":
