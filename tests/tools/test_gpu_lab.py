@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from fitserve.cli.plan_machine import model_of
+from fitserve.facts.known_models import read_known
 from fitserve.observe.moments import read_moments
+from fitserve.plan.passes import pictures_at_once
+from fitserve.plan.settings import Settings
 from fitserve.report.bench import bench_sections
 from fitserve.report.read import read_measured
 
@@ -65,7 +71,8 @@ def test_measured_rows_stand_beside_the_predicted_ones(lab: ModuleType) -> None:
 @pytest.mark.parametrize("path", sorted(KEPT.glob("h200-*.bench.jsonl")), ids=lambda path: path.name)
 def test_a_recorded_load_is_read_as_bench_wrote_it(path: Path) -> None:
     measured = read_measured(path)
-    assert [run.result.spec.pace.users for run in measured.runs if run.result] == [1, 4, 16, 64]
+    users = [run.result.spec.pace.users for run in measured.runs if run.result]
+    assert users == ([1, 16] if "-whole-47-" in path.name else [1, 4, 16, 64])
     assert all(run.samples for run in measured.runs)
 
 
@@ -79,6 +86,40 @@ def test_two_loads_of_as_many_users_make_one_report(tmp_path: Path) -> None:
         first.read_text(encoding="utf-8") + "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
     )
     assert len(bench_sections(read_measured(both))) > 2
+
+
+@pytest.mark.parametrize(
+    ("log", "step", "at_once"),
+    [("demo-graphs", 2048, 3), ("graphs-2", 8192, 14), ("half-plan", 2048, 1)],
+)
+def test_as_many_pictures_are_profiled_as_vllm_says(log: str, step: int, at_once: int) -> None:
+    demo = model_of("demo") if log != "half-plan" else read_known("qwen3.5-35b-a3b-awq-4bit")
+    settings = Settings(1, False, 32768, 64, step, True, limit_mm_per_prompt={"image": 4, "video": 0})
+    assert demo.vision is not None
+    assert pictures_at_once(demo.vision, settings) == at_once
+    path = next(path for path in KEPT.glob(f"h200-{log}*.log.gz"))
+    assert f"profiled with {at_once} image items" in gzip.decompress(path.read_bytes()).decode()
+
+
+def service() -> list[dict[str, Any]]:
+    return list(json.loads((KEPT / "h200-service.json").read_text(encoding="utf-8"))["steps"])
+
+
+def test_the_memory_was_back_before_the_next_engine_was_started() -> None:
+    """SIGKILL to the core, the API process and the runner, and SIGSTOP, on a real card."""
+    faults = [step for step in service() if "changes" in step]
+    assert len(faults) == 4
+    for step in faults:
+        first = step["changes"][0]["engine"]
+        started = next(row["at_s"] for row in step["changes"] if row["engine"] not in (None, first))
+        assert step["memory_back_s"] < started < step["back_s"]
+        assert (step["status"], step["answer"]) == (200, "The square is white.")
+
+
+def test_out_of_memory_while_capturing_ends_in_eager_mode_after_a_shorter_list() -> None:
+    up = next(step for step in service() if step["step"] == "up, graphs")
+    assert [retry["way"] for retry in up["told"]["retries"]] == ["capture", "eager"]
+    assert up["told"]["state"] == "answering"
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("h200-*.samples.jsonl")), ids=lambda path: path.name)

@@ -69,12 +69,14 @@ def _keep(path: Path, name: str, host: str, places: Sequence[tuple[str, ...]]) -
     if log.exists():
         text = log.read_bytes()
         case["log"] = read_log(text.decode("utf-8", "replace"))
-        rows = [json.loads(line) for line in path.with_suffix(".samples.jsonl").read_text().splitlines()]
+        alone = case["cards"] and case.get("alone", True)  # beside others, the card's memory says nothing of the case
+        seen = path.with_suffix(".samples.jsonl").read_text().splitlines() if alone else ()
+        rows = [json.loads(line) for line in seen]
         case |= {"stages": stages(rows, text), "probe_seen_bytes": probe_seen(rows, text)}
         if case["outcome"] == "failed" or b"OutOfMemoryError" in text:
             case["doctor"] = doctor(log)
         _keep_log(_placed(text, places), KEPT / f"{name}.log.gz")
-        if case["cards"]:
+        if alone:
             _keep_samples(rows, KEPT / f"{name}.samples.jsonl")
     if path.with_suffix(".bench.jsonl").exists():
         _keep_bench(path.with_suffix(".bench.jsonl"), name)

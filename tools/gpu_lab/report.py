@@ -31,6 +31,9 @@ LOAD_NOTE = """\
 `fitserve bench`'s own generator: one picture a request, 64 tokens out, closed loop. The whole runs are kept as
 `tests/data/gpu/*.bench.jsonl` (`fitserve report FILE`)."""
 Case = dict[str, Any]
+sys.path.insert(0, str(HERE))  # also where a test loads this file by its path
+
+from report_service import attention_lines, service_lines  # noqa: E402 - a neighbour, found by the line above
 
 
 def results() -> list[Case]:
@@ -39,6 +42,7 @@ def results() -> list[Case]:
 
     order = list(tomllib.loads((HERE / "cases.toml").read_text(encoding="utf-8")))
     found = [json.loads(path.read_text(encoding="utf-8")) for path in KEPT.glob("*.json")]
+    found = [case for case in found if case["kind"] == "gpu_case"]
     return sorted(found, key=lambda case: (order.index(case["name"]) if case["name"] in order else 99, case["name"]))
 
 
@@ -46,18 +50,25 @@ def page(found: list[Case]) -> str:
     """The part between the marks."""
     on_gpu = [case for case in found if case.get("cards")]
     begun = [case for case in on_gpu if case.get("log")]
+    alone = [case for case in begun if case.get("alone", True)]
     parts: list[Iterable[str]] = [
         FINDINGS.read_text(encoding="utf-8").splitlines(),
+        service_lines(_table("h200-service.json")),
         _starts(begun),
-        _ledgers(begun),
-        _stages(begun),
+        _ledgers(alone),
+        _stages(alone),
         _loads(begun),
-        _pictures(begun),
+        _pictures(alone),
+        attention_lines(_table("h200-notes.json")),
         _scores(found),
-        _failures(begun),
+        _failures(alone),
         _not_run(found),
     ]
     return "\n".join(line for part in parts for line in part)
+
+
+def _table(name: str) -> dict[str, Any]:
+    return dict(json.loads((KEPT / name).read_text(encoding="utf-8")))
 
 
 def _starts(found: list[Case]) -> Iterator[str]:
