@@ -45,6 +45,16 @@ def picture_tokens(vision: Vision, settings: Settings) -> int:
     return max(1, picture_pixels(vision, settings) // (vision.patch * vision.merge) ** 2)
 
 
+def pictures_at_once(vision: Vision, settings: Settings) -> int:
+    """How many of the largest pictures are profiled in one pass: what a step takes, if so many may be asked for.
+
+    0.22 `multimodal/encoder_budget.py` `_get_max_items`. 14 for the demo model, as its log on an H200 says.
+    """
+    tokens, limit = picture_tokens(vision, settings), settings.limit_mm_per_prompt.get("image", 1)
+    by_prompts = settings.max_num_seqs * max(1, min(_count(limit), settings.max_model_len // tokens))
+    return max(1, min(settings.max_num_batched_tokens // tokens, by_prompts))
+
+
 def picture_rule(model: ModelFacts, settings: Settings) -> PictureRule | None:
     """How the processor sizes a picture under these settings; None for a family whose rule is another, or blind."""
     vision, family = model.vision, FAMILIES.get(model.architecture)
@@ -56,7 +66,7 @@ def picture_rule(model: ModelFacts, settings: Settings) -> PictureRule | None:
 
 
 def vision_bytes(model: ModelFacts, settings: Settings) -> int:
-    """One picture through the tower with fused attention: pixels, copies of the stream, and QKV or the MLP.
+    """Pictures through the tower with fused attention: pixels, copies of the stream, and QKV or the MLP.
 
     Measured for Qwen3.5's tower on one rank and on each of two (docs/measured.md): 1.73 and 1.30 GiB; computed 1.73 and
     1.31: five copies of the stream, which every rank has whole, and QKV before and after the rotation, which is split.
@@ -64,7 +74,7 @@ def vision_bytes(model: ModelFacts, settings: Settings) -> int:
     vision = model.vision
     if vision is None or not sees(model, settings):
         return 0
-    patches = picture_pixels(vision, settings) // vision.patch**2
+    patches = picture_pixels(vision, settings) // vision.patch**2 * pictures_at_once(vision, settings)
     split = vision.heads % settings.tensor_parallel_size == 0 and settings.mm_encoder_tp_mode == "weights"
     ranks = settings.tensor_parallel_size if split else 1
     pixels = 3 * vision.temporal_patch * vision.patch**2 * _HALF
