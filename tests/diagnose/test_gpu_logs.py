@@ -12,7 +12,7 @@ from fitserve.observe.log.read import read_lines
 from fitserve.observe.log.source import lines_of, open_log
 
 DATA = Path(__file__).parent.parent / "data" / "gpu"
-ENDED = {"h200-two-plan", "h200-two-plan-92"}
+ENDED = {"h200-two-plan", "h200-two-plan-92", "h200-short-0", "h200-graphs-0", "h200-graphs-1"}
 WELL = sorted(path for path in DATA.glob("*.log.gz") if path.name.removesuffix(".log.gz") not in ENDED)
 
 
@@ -45,3 +45,22 @@ def test_a_share_above_what_is_free_is_lowered_to_what_then_ran():
     assert (found.cause, found.stage) == ("gpu_memory_held", "config")
     share = next(fix.set["--gpu-memory-utilization"] for fix in found.fixes if fix.set)
     assert share == pytest.approx(0.151661, abs=0.001)
+
+
+def test_a_card_that_another_process_fills_while_it_profiles():
+    """`tools/gpu_lab/press.py` had taken 139.03 GiB after the engine had looked how much is free."""
+    diagnosis = judged(DATA / "h200-short-0.log.gz")
+    (found,) = diagnosis.findings
+    assert (found.cause, found.stage) == ("gpu_memory_held", "profile")
+    assert diagnosis.figures["other_process_gib"] == pytest.approx(139.03)
+    assert [fix.set for fix in found.fixes] == [{}]  # no flag cures it
+
+
+@pytest.mark.parametrize(
+    ("number", "last"), [(0, {"--max-cudagraph-capture-size": 16}), (1, {"--enforce-eager": True})]
+)
+def test_a_card_that_fills_while_graphs_are_captured(number, last):
+    """The second start had the shorter list already."""
+    (found,) = judged(DATA / f"h200-graphs-{number}.log.gz").findings
+    assert (found.cause, found.stage) == ("oom_graph_capture", "graph_capture")
+    assert found.fixes[-1].set == last

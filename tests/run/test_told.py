@@ -132,6 +132,8 @@ def test_a_bare_assertion_is_shown_with_what_was_asserted() -> None:
         (["x.py:24: DeprecationWarning: `x` is deprecated", "bye"], "bye"),
         (["api_server.py: error: unknown: --x", "bye"], "api_server.py: error: unknown: --x"),
         (["OSError: libx.so: cannot open", "OSError: Could not load"], "OSError: libx.so: cannot open"),
+        (["(EngineCore pid=2) INFO 11-30 17:13:50 [core.py:1289] Shutdown complete"], ""),  # its parent was killed
+        (["  warnings.warn('resource_tracker: There appear to be %d '"], ""),  # stopped, because it hung
     ],
 )  # fmt: skip
 def test_the_best_line_there_is(lines: list[str], best: str) -> None:

@@ -11,6 +11,7 @@ _PREFIX = re.compile(r"^\([^)]*pid=\d+\)\s*")
 _HEAD = re.compile(r"^(?:ERROR|CRITICAL)\s+\d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\]\s*")
 _RAISED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt|Exit|Timeout)(?P<said>: .*)?$")
 _USAGE = re.compile(r"^\S+\.py: error: ")
+_IDLE_WORDS = re.compile(r"^(?:INFO|DEBUG)\b|\bresource_tracker\b")  # what an engine writes that is ended in good order
 _WRAPPERS = (
     "Engine core initialization failed",
     "WorkerProc initialization failed",
@@ -59,12 +60,16 @@ class Witness:
 
     @property
     def best(self) -> Evidence:
-        """The root, else a wrapper, else an error line, else the last words.
+        """The root, else a wrapper, else an error line, else the last words if they can say why: else nothing.
 
         The root is the first exception of the last stretch of the log: one of hours ago is not why it died now.
         """
         root = next((one for one in self._raised if one.line > self._line - _STRETCH), None)
-        return root or self._wrapper or self._error or self._last
+        return root or self._wrapper or self._error or self._last_words
+
+    @property
+    def _last_words(self) -> Evidence:
+        return Evidence() if _IDLE_WORDS.search(_PREFIX.sub("", self._last.text)) else self._last
 
 
 def clean(line: str) -> str:

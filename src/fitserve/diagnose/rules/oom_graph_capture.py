@@ -18,6 +18,7 @@ from fitserve.diagnose.rules._memory import finding, oom
 from fitserve.stage import Stage
 
 CAUSE = "oom_graph_capture"
+_SHORT = 16  # largest batch of a short list of captures
 
 
 def judge(case: Case) -> Finding | None:
@@ -29,7 +30,8 @@ def judge(case: Case) -> Finding | None:
     first = (
         [room, batch] if room and case.number("--gpu-memory-utilization") else [batch, room or lower_utilization(case)]
     )
-    capture = smaller_capture(case, 16) if found.stage is Stage.GRAPH_CAPTURE else None
+    shorter = found.stage is Stage.GRAPH_CAPTURE and (case.number("--max-cudagraph-capture-size") or 512) > _SHORT
+    capture = smaller_capture(case, _SHORT) if shorter else None
     return finding(case, found, [*first, _estimate(case) or capture or eager(case)])
 
 
