@@ -27,7 +27,6 @@ _SAID = {
     "--allowed-origins": "plan.change_origins",
     "--disable-access-log-for-endpoints": "plan.change_log",
     "--enable-prefix-caching": "plan.change_caching",
-    "--enforce-eager": "plan.cpu_eager_auto",  # on cards the graphs that don't fit are the reason
 }
 
 
@@ -99,6 +98,8 @@ class _Why:
             return self.blamed[flag]
         if obstacle := self._obstacle(flag):
             return tr("plan.change_else", why=obstacle)
+        if flag == "--enforce-eager":
+            return tr("plan.cpu_eager_auto" if self.new.enforce_eager else "plan.change_graphs")
         was = " ".join(self.before.get(flag, ())[1:])
         return tr(_SAID.get(flag, "plan.change_own" if was else "plan.change_added"), was=was)
 

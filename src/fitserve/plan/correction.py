@@ -94,8 +94,10 @@ def _wishes(parsed: ParsedCommand, reviewed: Plan, blamed: dict[str, str]) -> Pl
     words = [word for piece in parsed.pieces for word in _kept(piece, blamed, parsed.unknown)]
     request = parse(words).request
     ranks = None if "--tensor-parallel-size" in blamed else reviewed.settings.tensor_parallel_size
+    on_cpu = reviewed.engine.device == "cpu"
     return replace(
         request,
+        execution="auto" if request.execution == "eager" and not on_cpu else request.execution,  # the last resort
         tensor_parallel_size=ranks,
         cpu_kv_cache_space_gib=parsed.request.cpu_kv_cache_space_gib,
         served_model_name=request.served_model_name or parsed.model,
@@ -125,16 +127,15 @@ def _first_that_starts(given: Given, request: PlanRequest, *, ranks_first: bool)
         if not plan.fits or failures(plan.checks):
             continue
         found.append(plan)
-        if _loss(plan, request) == (0, 0, False):
+        if _loss(plan) == (0, 0, False):
             break
-    return min(found, key=lambda plan: _loss(plan, request), default=None)
+    return min(found, key=_loss, default=None)
 
 
-def _loss(plan: Plan, request: PlanRequest) -> tuple[int, int, bool]:
-    """Smaller is better: the verdict, what is still warned of, eager that nobody asked for."""
+def _loss(plan: Plan) -> tuple[int, int, bool]:
+    """Smaller is better: the verdict, what is still warned of, eager on cards."""
     warned = sum(check.name in _BLAMED and check.state is CheckState.WARN for check in plan.checks)
-    unasked = plan.settings.enforce_eager and request.execution != "eager" and plan.engine.device != "cpu"
-    return _ORDER.index(plan.verdict), warned, unasked
+    return _ORDER.index(plan.verdict), warned, plan.settings.enforce_eager and plan.engine.device != "cpu"
 
 
 def _looser(request: PlanRequest, *, ranks_first: bool) -> Iterator[PlanRequest]:
