@@ -32,9 +32,11 @@ def start_browser(playwright: Playwright) -> Browser:
 
 
 @contextmanager
-def served_page(*args: str, env: dict[str, str]) -> Iterator[str]:
+def served_page(
+    *args: str, env: dict[str, str], program: tuple[str, ...] = (sys.executable, "-m", "fitserve")
+) -> Iterator[str]:
     """`fitserve page ARGS` as a process of its own; its URL."""
-    argv = [sys.executable, "-m", "fitserve", "page", "--port", "0", *args]
+    argv = [*program, "page", "--port", "0", *args]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, env=env, text=True)
     try:
         assert process.stdout is not None

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from fitserve.chat.meter import Meter
 
 Changed = Callable[["OpenChat", bool], None]
-_WEIGH_S = 1.0
 
 
 class OpenChat:
@@ -98,10 +97,9 @@ class OpenChat:
             await asyncio.wait([following])
 
     async def weigh(self) -> None:
-        """Look again what fills the window; an endpoint that hangs is not waited for."""
-        with suppress(ChatMissing, TimeoutError):
-            async with asyncio.timeout(_WEIGH_S):
-                self.meter = await self.desk.meter(self.chat.id)
+        """Look again what fills the window; an endpoint that hangs is not waited for: then its size is unknown."""
+        with suppress(ChatMissing):
+            self.meter = await self.desk.meter(self.chat.id)
 
     def _turn(self, index: int) -> None:
         if not 0 <= index < len(self.chat.conversation.turns):
