@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import signal
 import sys
 from typing import NoReturn
 
@@ -90,6 +91,7 @@ def main() -> NoReturn:
     from fitserve.cli.click_texts import speak_as_asked
     from fitserve.cli.failure import told
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` and service managers: ended as by Ctrl-C
     _speak_anyway()
     speak_as_asked(sys.argv[1:])
     sys.exit(told(app))
