@@ -126,6 +126,7 @@ def test_other_settings_need_a_stop_first(say: Say, model: Path) -> None:
     assert say("up", model, "--no-page").returncode == 0
     other = say("up", model, "--no-page", "--max-model-len", "512")
     assert other.returncode == 2
+    assert "max_model_len: – → 512" in other.stderr
     assert "Next: fitserve down small-model" in other.stderr
     assert say("up", "small-model").returncode == 0
 
@@ -278,11 +279,12 @@ def test_a_time_limit(say: Say, model: Path, home: Path) -> None:
     assert nothing_runs(home)
 
 
-def test_ctrl_c_undoes_the_start(say: Say, model: Path, home: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_term_undo_the_start(say: Say, model: Path, home: Path, number: signal.Signals) -> None:
     up = begin("up", model, "--no-page", hang_at="load")
     while len(marked(home)) < 3:
         time.sleep(0.05)
-    up.process.send_signal(signal.SIGINT)
+    up.process.send_signal(number)
     said = up.finish()
     assert said.returncode == 130
     assert "the start of small-model was undone" in said.stderr

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -95,7 +95,8 @@ class Start:
             self.shown.note(tr("run.older_settings", name=self.wishes.name))
         elif not (same_model and same):
             message = tr("run.other_settings", name=self.wishes.name, state=tr(f"run.state_{view.state}"))
-            raise SettingsError(message, code="other_settings", hint=f"fitserve down {self.wishes.name}")
+            evidence, hint = _difference(has, asked), f"fitserve down {self.wishes.name}"
+            raise SettingsError(message, code="other_settings", evidence=evidence, hint=hint)
         return view
 
     def _draft(self, changed: Wishes | None = None) -> Draft:
@@ -246,6 +247,21 @@ class Start:
 
 def _starter_lock(name: str) -> Path:
     return deployment_dir(name) / "starter.lock"
+
+
+def _difference(has: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """What runs and what is asked for, where they differ: `max_model_len: 4096 → 8192`."""
+    before, now = (table.get("values") or {} for table in (has, asked))
+    pairs = {"model": (has.get("model"), asked.get("model"))}
+    pairs |= {name: (before.get(name), now.get(name)) for name in [*before, *now]}
+    changed = [(name, _worded(old), _worded(new)) for name, (old, new) in pairs.items() if old != new]
+    return "; ".join(f"{name}: {old} → {new}" for name, old, new in changed)
+
+
+def _worded(value: object) -> str:
+    from fitserve.run.redact import redacted_argv
+
+    return " ".join(redacted_argv(map(str, value if isinstance(value, list) else [value]))) if value else "–"
 
 
 def _unseen(_: Plan) -> None:
