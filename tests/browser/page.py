@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Locator, Page, Playwright, Request
+from playwright.sync_api import Browser, Locator, Page, Playwright, Request, expect
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
@@ -24,6 +24,7 @@ FLAGS = [
     "--disable-sync",
 ]
 _WAIT_S = 30.0
+expect.set_options(timeout=_WAIT_S * 1000)  # as everything else here: five seconds are few on a busy machine
 
 
 def start_browser(playwright: Playwright) -> Browser:

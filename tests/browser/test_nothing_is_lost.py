@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Route, WebSocketRoute
 from tests.browser.conftest import DESK, MakePicture, Open
 from tests.browser.page import ChatPage, until
 from tests.browser.stub import Seen
@@ -89,11 +89,17 @@ def test_a_question_belongs_to_the_chat_that_is_still_being_opened(open_page: Op
     page = open_page()
     page.ask("hello")
     chat = chat_of(page)
-    opening = Held(page, f"**/api/chats/{chat}", "GET")
+    opening, quiet = Held(page, f"**/api/chats/{chat}", "GET"), [True]
+
+    def news(socket: WebSocketRoute) -> None:  # brings the chat too
+        server = socket.connect_to_server()
+        server.on_message(lambda told: None if quiet and '"event":"chat"' in str(told) else socket.send(told))
+
+    page.page.route_web_socket("**/api/events*", news)
     page.reload()
-    page.page.evaluate("1")
-    page.box.fill("and now?")
-    page.box.press("Enter")
+    page.send("and now?")
+    opening.come()
+    quiet.clear()
     opening.go()
     page.shows("(turn 2)")
     assert chat_of(page) == chat
