@@ -12,7 +12,7 @@ from tests.browser.stub import Seen
 pytestmark = pytest.mark.browser
 LINE = {
     "en": r"first token \d+\.\d\d s · \d+\.\d tokens/s · 6 tokens, prompt 40",
-    "zh": r"首字 \d+\.\d\d 秒 · \d+\.\d token/s · 回答 6 token，提示 40 token",
+    "zh": r"首字 \d+\.\d\d 秒 · \d+\.\d token/s · 回答 6 token，输入 40 token",
 }
 
 
