@@ -13,6 +13,7 @@ from fitserve.chat.clean import strip_control
 from fitserve.plan.flags import as_flags
 from fitserve.plan.make import failures
 from fitserve.plan.plan import Change, CheckState, Correction, LedgerRow, Plan, Verdict
+from fitserve.plan.row_text import row_text
 from fitserve.plan.settings import Settings
 from fitserve.text import tr
 from fitserve.units import format_gib
@@ -97,7 +98,7 @@ def _ledger(plan: Plan, longest: int) -> Table:
 
 def _row(row: LedgerRow, unit: float, on_cpu: bool) -> Iterator[Text]:
     style = "dim" if row.item == "reserve" or row.transient else ""
-    yield Text(tr("plan.row_processes" if on_cpu and row.item == "context" else f"plan.row_{row.item}"), style=style)
+    yield Text(row_text(row.item, on_cpu=on_cpu), style=style)
     if row.expected is None or row.low is None or row.high is None:
         yield from (Text("?"), Text(""), Text(""), Text(tr("plan.basis_unknown")))
         return

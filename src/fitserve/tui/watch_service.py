@@ -12,6 +12,7 @@ from fitserve.observe.moments import Moment, Service
 from fitserve.observe.overview import ServiceOverview
 from fitserve.observe.signs import Balance, processes_of
 from fitserve.observe.windows import Window
+from fitserve.plan.row_text import row_text
 from fitserve.text import tr
 from fitserve.text.catalog import current_language, sentences
 from fitserve.tui.words import grid, growth, latency, share, unknown
@@ -110,12 +111,11 @@ def _engine_rows(one: ServiceOverview, moment: Moment) -> Iterator[tuple[str, Te
 def _ledger_rows(service: Service) -> Iterator[tuple[str, Text]]:
     if not service.planned:
         return
-    names = sentences(current_language(), "plan")
     told = []
     for item, size in service.planned.items():
         key = "ledger_measured" if item in service.measured else "ledger_row"
         measured = format_gib(service.measured.get(item, 0))
-        name = names.get(f"row_{item}", item)
+        name = row_text(item, on_cpu=service.cards == ())
         told.append(tr(f"watch.{key}", item=name, planned=format_gib(size), measured=measured))
     yield "ledger", Text(" · ".join(told) + " GiB")
 
