@@ -13,13 +13,14 @@ import pytest
 from tests.run.conftest import events, marked
 
 from fitserve.clock import SystemClock
+from fitserve.errors import OperationFailed
 from fitserve.run.control import Control
 from fitserve.run.deployment import Deployment
 from fitserve.run.follow import follow
 from fitserve.run.live import Live, forget_live, read_live
 from fitserve.run.ports import is_free
 from fitserve.run.processes import is_alive
-from fitserve.run.supervisor_conf import program_path, socket_path
+from fitserve.run.supervisor_conf import Program, program_path, socket_path
 from fitserve.run.view import look
 
 pytestmark = pytest.mark.process
@@ -94,7 +95,7 @@ def test_a_killed_supervisor_is_started_again_and_has_its_deployments(
     os.kill(supervisor.pid, signal.SIGKILL)
     for name, live in before.items():
         after = until(name, lambda now, old=live: now.state == "answering" and now.runner != old.runner)
-        assert after.failures == 1
+        assert (after.failures, after.orphaned) == (0, 1)  # it is no failure of the service
     (another,) = control.supervisor.processes()
     assert another != supervisor
     assert control.supervisor.states() == {"one": "RUNNING", "two": "RUNNING"}
@@ -211,3 +212,26 @@ def test_several_times_up_and_down_leave_nothing(control: Control, deploy: Deplo
 
 def descriptors(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def test_a_supervisor_that_cannot_start_says_what_room_there_is(
+    control: Control, deploy: Deploy, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", "/bin/false")  # as on a full disk: it ends without a word
+    with pytest.raises(OperationFailed) as caught:
+        control.supervisor.start(Program("one", ("true",), home, home / "log"))
+    assert caught.value.evidence.startswith("exit 1; ")
+    assert caught.value.evidence.endswith(" free")
+    assert caught.value.hint.startswith("df -h ")
+
+
+def test_its_death_is_none_of_the_services_failures(control: Control, deploy: Deploy, home: Path) -> None:
+    live = came_up(control, deploy())
+    for expected in (1, 2):
+        os.kill(live.engine.pid, signal.SIGKILL)
+        live = until("one", lambda now, old=live: now.state == "answering" and now.engine != old.engine)
+        assert live.failures == expected
+    (supervisor,) = control.supervisor.processes()
+    os.kill(supervisor.pid, signal.SIGKILL)
+    live = until("one", lambda now, old=live: now.state == "answering" and now.runner != old.runner)
+    assert (live.failures, live.orphaned) == (2, 1)

@@ -35,6 +35,7 @@ class Diary:
             serial=before.serial if before else 0,
             runner=runner,
             failures=before.failures if before else 0,
+            orphaned=before.orphaned if before else 0,
             answered=before.answered if before else False,
             **_last_end(before),
         )

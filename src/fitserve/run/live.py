@@ -78,6 +78,7 @@ class Live:
     engine: Identity | None = None
     members: tuple[Identity, ...] = ()  # the engine's processes when last looked at
     failures: int = 0  # in a row
+    orphaned: int = 0  # deaths of the supervisor in a row, which are no failures of the service
     answered: bool = False  # it has answered since `up`
     reason: Reason = Reason.NONE
     detail: str = ""  # "exit 1", "signal 9", the port's holder: facts, not a sentence

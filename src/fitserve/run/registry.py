@@ -54,15 +54,16 @@ def load(name: str) -> Deployment | None:
     if not is_name(name):
         return None
     try:
-        table = json.loads(_file(name).read_bytes())
+        content = _file(name).read_bytes()
     except FileNotFoundError:
         return None
     try:
+        table = json.loads(content)
         known = {key: value for key, value in table.items() if key in Deployment.__dataclass_fields__}
         known["argv"] = tuple(known["argv"])
         known["policy"] = Policy(**known.get("policy", {}))
         return Deployment(**known)
-    except (TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{_file(name)}: {error}") from error
 
 

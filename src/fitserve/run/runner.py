@@ -202,7 +202,7 @@ class Runner:
         running.engine.reap()
         running.members()
         if self._diary.live.failures and self._stable():
-            self._diary.change(failures=0)
+            self._diary.change(failures=0, orphaned=0)
         state = self._diary.live.state
         if self._misses >= self._policy.health_misses and state is State.ANSWERING:
             self._hung_at = self._edges.clock.monotonic()
@@ -229,9 +229,9 @@ class Runner:
     def _stopped(self, running: Running | None, reason: Reason) -> Exit:
         if running:
             self._end_engine(running)
-        failures = self._one_more()
-        if reason is Reason.SUPERVISOR_DIED and failures < self._policy.failures_allowed:
-            self._diary.change(failures=failures)
+        orphaned = 1 if self._stable() else self._diary.live.orphaned + 1
+        if reason is Reason.SUPERVISOR_DIED and orphaned < self._policy.failures_allowed:
+            self._diary.change(orphaned=orphaned)
             self._diary.end(State.STARTING, reason)
             return Exit.RESTART
         self._diary.end(State.STOPPED, reason)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 from fitserve.clock import Clock, SystemClock
 from fitserve.errors import OperationFailed
@@ -27,6 +29,7 @@ from fitserve.run.supervisor_conf import (
 from fitserve.run.supervisor_rpc import ALREADY_ADDED, ALREADY_STARTED, BAD_NAME, NOT_RUNNING, Fault, call
 from fitserve.run.sweep import end, send, wait_gone
 from fitserve.text import tr
+from fitserve.units import format_bytes
 
 _START_WAIT_S = 15.0
 _POLL_S = 0.02
@@ -134,21 +137,13 @@ class Supervisor:
         socket_path().unlink(missing_ok=True)
         trouble = folder / "start.log"
         with trouble.open("wb") as output:
-            launched = subprocess.run(
-                [sys.executable, "-m", "supervisor.supervisord", "-c", str(conf_path())],
-                env=supervisor_env(),
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                timeout=_START_WAIT_S,
-                check=False,
-            )
+            end_of_it = _begun(folder, output)
         deadline = self._clock.monotonic() + _START_WAIT_S
         while not self.answers():
-            if launched.returncode or self._clock.monotonic() > deadline:
-                raise OperationFailed(tr("run.supervisor_silent"), evidence=_last_line(trouble))
+            if end_of_it or self._clock.monotonic() > deadline:
+                said = _last_line(trouble) or end_of_it or "-"  # on a full disk it can say nothing
+                evidence = f"{said}; {folder}: {format_bytes(shutil.disk_usage(folder).free)} free"
+                raise OperationFailed(tr("run.supervisor_silent"), evidence=evidence, hint=f"df -h {folder}")
             self._clock.sleep(_POLL_S)
 
     def _shut_down(self) -> None:
@@ -158,6 +153,25 @@ class Supervisor:
         end(wait_gone(ours, STOP_WAIT_S, self._clock), 10.0, self._clock)
         socket_path().unlink(missing_ok=True)
         (supervisor_dir() / "supervisord.pid").unlink(missing_ok=True)
+
+
+def _begun(folder: Path, output: BinaryIO) -> str:
+    """supervisord, which goes into the background when it is ready. Returns how that went wrong, "" if well."""
+    try:
+        code = subprocess.run(
+            [sys.executable, "-m", "supervisor.supervisord", "-c", str(conf_path())],
+            env=supervisor_env(),
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            timeout=_START_WAIT_S,
+            check=False,
+        ).returncode
+    except subprocess.TimeoutExpired:
+        return f"not ready after {_START_WAIT_S:g} s"
+    return f"exit {code}" if code else ""
 
 
 def _last_line(path: Path) -> str:
