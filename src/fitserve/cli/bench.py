@@ -206,7 +206,7 @@ def _tell(
     if record.problem:
         click.echo(tr("measure.not_kept", problem=record.problem), err=True)
     click.echo(
-        tr("measure.kept", path=record.path) + f"\n  {tr('failure.next')} fitserve report {record.path}", err=True
+        tr("measure.kept", path=record.path) + f"\n  {tr('failure.next')}fitserve report {record.path}", err=True
     )
 
 

@@ -92,7 +92,7 @@ def failure_text(failure: Failure, bench: Bench, endpoint: Endpoint) -> str:
         what = tr("measure.slow_total", seconds=f"{bench.spec.limit_s:g}")
     line = tr("measure.failed", count=failure.count, what=what)
     evidence = strip_control(failure.evidence)[:300]
-    return f"{line}\n  {tr('failure.evidence')} {evidence}" if evidence else line
+    return f"{line}\n  {tr('failure.evidence')}{evidence}" if evidence else line
 
 
 def server_lines(server: ServerView) -> list[str]:

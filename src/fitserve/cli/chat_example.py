@@ -29,11 +29,11 @@ def ask_example(found: Target, max_tokens: int | None) -> None:
         raise SettingsError(tr("chat.example_demo_only"), hint="fitserve chat demo --example")
     one = _fresh()
     file = _kept(one)
-    click.echo(f"{tr('chat.example_picture')} {file}")
-    click.echo(f"{tr('chat.example_question')} {one.question.text}")
+    click.echo(f"{tr('chat.example_picture')}{file}")
+    click.echo(f"{tr('chat.example_question')}{one.question.text}")
     asked = one_answer(found.endpoint, one.question.text, (read_picture(file),), max_tokens, quiet=True)
     _, answer = asyncio.run(asked)
-    click.echo(f"{tr('chat.example_answer')} {strip_control(answer.text)}")
+    click.echo(f"{tr('chat.example_answer')}{strip_control(answer.text)}")
     if not one.is_right(answer.text):
         hint = "fitserve chat demo --example"
         raise ProblemsFound(tr("chat.example_wrong"), evidence=one.question.answer, hint=hint)

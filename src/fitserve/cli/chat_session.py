@@ -134,7 +134,7 @@ class Session:
             self._screen.note(tr("chat.nearly_full", percent=round(100 * found.share), window=found.window))
 
     def _tell(self, error: FitserveError) -> None:
-        lines = [error.message, error.evidence, error.hint and f"{tr('failure.next')} {error.hint}"]
+        lines = [error.message, error.evidence, error.hint and f"{tr('failure.next')}{error.hint}"]
         for line in filter(None, lines):
             click.secho(line, fg="red" if line == error.message else None, err=True, color=colour())
 

@@ -25,9 +25,9 @@ def lines(check: Check, title: str, seconds: float | None = None) -> list[str]:
         return told
     space = " " * (len(took) + 2)
     if check.evidence:
-        told.append(f"{space}{tr('failure.evidence')} {strip_control(check.evidence)}")
+        told.append(f"{space}{tr('failure.evidence')}{strip_control(check.evidence)}")
     if check.hint:
-        told.append(f"{space}{tr('failure.next')} {check.hint}")
+        told.append(f"{space}{tr('failure.next')}{check.hint}")
     return told
 
 

@@ -270,7 +270,7 @@ def _tell(plan: Plan, comparing: Comparing, record: RunRecord, judge: bool) -> N
     for line in trial_lines(plan, trials):
         click.echo(line)
     kept = tr("measure.kept", path=record.path)
-    click.echo(f"{kept}\n  {tr('failure.next')} fitserve report {record.path}", err=True)
+    click.echo(f"{kept}\n  {tr('failure.next')}fitserve report {record.path}", err=True)
 
 
 def exit_code(target: str, trials: list[Trial]) -> int:

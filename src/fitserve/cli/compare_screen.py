@@ -96,7 +96,7 @@ def failure_line(trial: Trial) -> str:
     """Why a setting did not start."""
     assert trial.failure is not None
     line = tr("measure.trial_failed", setting=trial.setting, reason=trial.failure.message)
-    return f"{line}\n  {tr('failure.evidence')} {trial.failure.evidence}" if trial.failure.evidence else line
+    return f"{line}\n  {tr('failure.evidence')}{trial.failure.evidence}" if trial.failure.evidence else line
 
 
 def memory_lines(trial: Trial) -> list[str]:

@@ -42,7 +42,7 @@ def list_engines(engine_python: Path | None, as_json: bool) -> None:
         from fitserve.engines.find import install_command, nvidia_driver
 
         hint = install_command("cuda" if nvidia_driver() else "cpu")
-        click.echo(f"{tr('engines.list_none')}\n  {tr('failure.next')} {hint}")
+        click.echo(f"{tr('engines.list_none')}\n  {tr('failure.next')}{hint}")
         return
     for engine in found:
         click.echo("\n".join(described(engine)))

@@ -101,9 +101,9 @@ def _tell(error: FitserveError, argv: Sequence[str], as_json: bool | None = None
         body = {"code": error.code, "message": error.message, "evidence": error.evidence, "hint": error.hint}
         print(json.dumps({"schema_version": 1, "kind": "error", "error": body}, ensure_ascii=False))  # noqa: T201
         return error.exit_code
-    click.echo(click.style(tr("failure.error"), fg="red", bold=True) + " " + error.message, err=True)
+    click.echo(click.style(tr("failure.error"), fg="red", bold=True) + error.message, err=True)
     if error.evidence:
-        click.echo(f"  {tr('failure.evidence')} {error.evidence}", err=True)
+        click.echo(f"  {tr('failure.evidence')}{error.evidence}", err=True)
     if error.hint:
-        click.echo(f"  {tr('failure.next')} {error.hint}", err=True)
+        click.echo(f"  {tr('failure.next')}{error.hint}", err=True)
     return error.exit_code

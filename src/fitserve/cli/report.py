@@ -85,10 +85,10 @@ def _write_pngs(reports: list, folder: Path) -> list[Path]:  # type: ignore[type
         charts = next(report.charts for report in reports if report.language == language)
         drawn = [_write(folder / f"{chart.name}.png", png(chart.svg)) for chart in charts]
     except ToolMissing as missing:
-        click.echo(f"{missing.message}\n  {tr('failure.next')} {missing.hint}", err=True)
+        click.echo(f"{missing.message}\n  {tr('failure.next')}{missing.hint}", err=True)
         return []
     if language != reports[0].language:
-        click.echo(f"{tr('report.png_in_english')}\n  {tr('failure.next')} {INSTALL_FONTS}", err=True)
+        click.echo(f"{tr('report.png_in_english')}\n  {tr('failure.next')}{INSTALL_FONTS}", err=True)
     return drawn
 
 

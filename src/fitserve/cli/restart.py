@@ -6,7 +6,7 @@ import json
 
 import click
 
-from fitserve.errors import Interrupted, OperationFailed
+from fitserve.errors import Interrupted
 from fitserve.text import tr
 
 
@@ -15,19 +15,15 @@ from fitserve.text import tr
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), default=1800.0, help="seconds to wait")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 def command(name: str, timeout: float, as_json: bool) -> None:
-    from fitserve.cli.named import one_of
+    from fitserve.cli.named import loaded, one_of
     from fitserve.cli.up_result import Result, document, lines, with_lesson
     from fitserve.cli.up_screen import screen
     from fitserve.cli.up_wait import wait_until_answering
     from fitserve.run.control import Control
-    from fitserve.run.registry import load
     from fitserve.run.view import look
 
     name = one_of(name)
-    try:
-        deployment = load(name)
-    except ValueError as error:
-        raise OperationFailed(tr("run.broken_file"), evidence=str(error), hint="fitserve up MODEL") from error
+    deployment = loaded(name)
     assert deployment is not None
     control = Control()
     with screen(as_json) as shown:

@@ -39,11 +39,11 @@ def command(name: str, as_json: bool) -> None:
         click.echo(json.dumps(document(views, damaged), ensure_ascii=False))
         return
     if not views and not damaged:
-        click.echo(f"{tr('run.none_yet')}\n  {tr('failure.next')} fitserve up demo")
+        click.echo(f"{tr('run.none_yet')}\n  {tr('failure.next')}fitserve up demo")
     if views:
         click.echo("\n".join(_lines(views)))
     for one, why in damaged.items():
-        click.echo(f"{one}  {tr('run.broken_file')}\n    {tr('failure.evidence')} {why}")
+        click.echo(f"{one}  {tr('run.broken_file')}\n    {tr('failure.evidence')}{why}")
 
 
 def document(views: tuple[View, ...], damaged: dict[str, str]) -> dict[str, object]:
@@ -126,7 +126,7 @@ def _notes(view: View) -> list[str]:
         return notes
     if view.state == "failed":
         notes += (
-            [reason_text(live), f"{tr('failure.evidence')} {evidence_text(live)}"]
+            [reason_text(live), f"{tr('failure.evidence')}{evidence_text(live)}"]
             if live.evidence.text
             else [reason_text(live)]
         )
@@ -143,7 +143,7 @@ def _notes(view: View) -> list[str]:
 def _word(live: Live) -> list[str]:
     """The doctor's word on its last end."""
     summary = live.diagnosis.get("summary")
-    return [f"{tr('run.diagnosis')} {clean(str(summary))}"] if summary else []
+    return [f"{tr('run.diagnosis')}{clean(str(summary))}"] if summary else []
 
 
 def _advice(live: Live) -> list[str]:
@@ -153,8 +153,8 @@ def _advice(live: Live) -> list[str]:
     told = _word(live)
     flags = live.diagnosis.get("set")
     if isinstance(flags, dict) and flags:
-        told.append(f"{tr('run.would_help')} fitserve up {live.name} {shown(flags)}")
-    return [*told, f"{tr('failure.next')} fitserve doctor {live.name}"]
+        told.append(f"{tr('run.would_help')}fitserve up {live.name} {shown(flags)}")
+    return [*told, f"{tr('failure.next')}fitserve doctor {live.name}"]
 
 
 def held_text(holder: dict[str, Any]) -> str:

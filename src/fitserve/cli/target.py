@@ -85,18 +85,16 @@ def _refuse_silent(name: str) -> None:
 
 def _deployment(name: str) -> Deployment:
     """By name; without one, the only one there is."""
-    from fitserve.errors import NotFound, OperationFailed
-    from fitserve.run.registry import load, names
+    from fitserve.cli.named import loaded
+    from fitserve.errors import NotFound
+    from fitserve.run.registry import names
 
     if not name:
         known = names()
         if len(known) != 1:
             raise NotFound(tr("chat.no_target"), evidence=", ".join(known), hint=tr("chat.no_target_next"))
         name = known[0]
-    try:
-        deployment = load(name)
-    except ValueError as error:
-        raise OperationFailed(tr("run.broken_file"), evidence=str(error), hint="fitserve up MODEL") from error
+    deployment = loaded(name)
     if deployment is None:
         raise NotFound(tr("chat.no_deployment", name=name), hint=tr("chat.no_deployment_next"))
     return deployment

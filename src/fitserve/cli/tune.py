@@ -174,10 +174,10 @@ def _tell(target: str, removed: dict[str, str], tuned: Tuned, applied: bool) -> 
         return
     click.echo(verdict_text(tuned.verdict) if tuned.verdict else tr("measure.not_proved", setting=tuned.winner))
     if applied:
-        click.echo(tr("measure.applied", name=target) + f"\n  {tr('failure.next')} fitserve up {target}")
+        click.echo(tr("measure.applied", name=target) + f"\n  {tr('failure.next')}fitserve up {target}")
         click.echo(tr("measure.way_back", name=target))
     elif tuned.offered:
-        click.echo(f"  {tr('failure.next')} {up_command(target, tuned.offered)}")
+        click.echo(f"  {tr('failure.next')}{up_command(target, tuned.offered)}")
 
 
 def up_command(target: str, setting: str) -> str:

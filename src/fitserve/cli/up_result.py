@@ -122,8 +122,8 @@ def tell(result: Result, as_json: bool, tell_document: Callable[[dict[str, objec
     if result.live.probe:
         click.echo("\n".join(lines(result)))
     if result.page_problem:
-        click.echo(f"{tr('run.page_failed')}\n  {tr('failure.evidence')} {result.page_problem}", err=True)
-        click.echo(f"  {tr('failure.next')} fitserve page {result.deployment.name}", err=True)
+        click.echo(f"{tr('run.page_failed')}\n  {tr('failure.evidence')}{result.page_problem}", err=True)
+        click.echo(f"  {tr('failure.next')}fitserve page {result.deployment.name}", err=True)
 
 
 def _changed(deployment: Deployment, change: dict[str, Any]) -> str:

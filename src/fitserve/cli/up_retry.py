@@ -147,6 +147,6 @@ def said(name: str, change: Change) -> str:
     if finding.evidence:
         first = finding.evidence[0]
         text = tr("run.evidence_at", text=clean(first.text), file="engine.log", line=first.line)
-        lines.append(f"  {tr('failure.evidence')} {text}")
+        lines.append(f"  {tr('failure.evidence')}{text}")
     lines.append(f"  {tr('run.retry_with', flags=flags, why=change.fix.why)}")
     return "\n".join(lines)

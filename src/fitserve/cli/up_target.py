@@ -121,14 +121,14 @@ def _listening(passthrough: tuple[str, ...]) -> dict[str, Any]:
 
 def _before(name: str, model: str) -> Deployment | None:
     """The deployment of this name as it was last started. A broken file matters only where it is all there is."""
-    from fitserve.run.registry import load
+    from fitserve.cli.named import loaded
 
     try:
-        return load(name)
-    except ValueError as error:
+        return loaded(name)
+    except OperationFailed:
         if model:
             return None
-        raise OperationFailed(tr("run.broken_file"), evidence=str(error), hint="fitserve up MODEL") from error
+        raise
 
 
 def target_name(model: str, name: str) -> tuple[str, str]:
