@@ -33,6 +33,7 @@ LOAD_NOTE = """\
 Case = dict[str, Any]
 sys.path.insert(0, str(HERE))  # also where a test loads this file by its path
 
+from chinese import chinese  # noqa: E402 - a neighbour, found by the line above
 from report_service import attention_lines, service_lines  # noqa: E402 - a neighbour, found by the line above
 
 
@@ -47,12 +48,11 @@ def results() -> list[Case]:
 
 
 def page(found: list[Case]) -> str:
-    """The part between the marks."""
+    """The tables, below the findings."""
     on_gpu = [case for case in found if case.get("cards")]
     begun = [case for case in on_gpu if case.get("log")]
     alone = [case for case in begun if case.get("alone", True)]
     parts: list[Iterable[str]] = [
-        FINDINGS.read_text(encoding="utf-8").splitlines(),
         service_lines(_table("h200-service.json")),
         _starts(begun),
         _ledgers(alone),
@@ -65,6 +65,16 @@ def page(found: list[Case]) -> str:
         _not_run(found),
     ]
     return "\n".join(line for part in parts for line in part)
+
+
+def pages() -> dict[Path, str]:
+    """Both pages: what stands in them by hand, the findings in their language, the same tables."""
+    tables = page(results())
+    parts = {PAGE: (FINDINGS, tables), PAGE.with_suffix(".zh.md"): (FINDINGS.with_suffix(".zh.md"), chinese(tables))}
+    return {
+        path: written(path.read_text(encoding="utf-8"), findings.read_text(encoding="utf-8") + text)
+        for path, (findings, text) in parts.items()
+    }
 
 
 def _table(name: str) -> dict[str, Any]:
@@ -328,12 +338,12 @@ def written(text: str, part: str) -> str:
 
 
 def main() -> int:
-    """Write the page, or compare it."""
-    old = PAGE.read_text(encoding="utf-8")
-    new = written(old, page(results()))
+    """Write the pages, or compare them."""
+    made = pages()
     if "--check" in sys.argv:
-        return 0 if old == new else 1
-    PAGE.write_text(new, encoding="utf-8")
+        return int(any(path.read_text(encoding="utf-8") != text for path, text in made.items()))
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
     return 0
 
 
