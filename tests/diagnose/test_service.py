@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fitserve.cli.doctor_service import judged
+from fitserve.cli.doctor_words import show
 from fitserve.diagnose.engine import Stated
 from fitserve.diagnose.service import Look, checks, findings
 from fitserve.observe.gpu_samples import CardSample
@@ -16,9 +17,10 @@ from fitserve.observe.moments import read_moments
 from fitserve.observe.signs import signs
 from fitserve.plan.plan import CheckState
 from fitserve.run.deployment import Deployment, engine_log
-from fitserve.run.live import Live, Reason, StageTime, State
+from fitserve.run.live import Evidence, Live, Reason, StageTime, State
 from fitserve.run.view import View
 from fitserve.stage import Stage
+from fitserve.text import in_language
 from fitserve.units import GIB, MIB
 from observe.made_run import card, made_run, service, unchanged
 
@@ -184,7 +186,41 @@ def test_a_service_that_does_not_answer_is_not_called_well():
     diagnosis = judged(view(Reason.NO_ANSWER, "no answer", "INFO:     Application startup complete."), Stated())
     assert diagnosis.findings == ()
     assert diagnosis.checks[0].state is CheckState.FAIL
-    assert "no_answer" in diagnosis.checks[0].detail
+    assert "no question was answered" in diagnosis.checks[0].detail
+    assert diagnosis.checks[0].hint == "fitserve logs d"
+
+
+GONE = """INFO:     Application startup complete.
+INFO:     127.0.0.1:40000 - "GET /metrics HTTP/1.1" 200
+(EngineCore pid=7) ERROR 11-30 17:58:13 [multiproc_executor.py:315] {words}, shutting down executor.
+"""
+
+
+@pytest.mark.parametrize(
+    "words", ["Worker proc died unexpectedly", "Worker proc VllmWorker-1 died unexpectedly (exit code: 1)"]
+)
+def test_a_worker_that_was_killed_while_it_answered_is_named(words):
+    """The core, told of its worker's end, raises nothing where no request runs: there is no traceback in the log."""
+    finding = judged(view(Reason.ENGINE_DIED, "exit 1", GONE.format(words=words)), Stated()).findings[0]
+    assert (finding.cause, finding.severity) == ("host_ram", "fatal")
+    assert words in finding.evidence[0].text
+
+
+def test_workers_that_end_after_a_request_to_stop_are_no_cause():
+    log = GONE.replace("(EngineCore", "Received SIGTERM\n(EngineCore").format(words="Worker proc died unexpectedly")
+    assert judged(view(Reason.ENGINE_DIED, "exit 1", log), Stated()).findings == ()
+
+
+def test_without_a_cause_there_is_a_line_a_next_step_and_no_table_of_nothing(capsys):
+    seen = view(Reason.ENGINE_DIED, "exit 1", "INFO:     Application startup complete.")
+    live = replace(seen.live, stages=(StageTime(Stage.ANSWERING, 1.0),), evidence=Evidence("gone", 3))
+    with in_language("zh"):
+        show(judged(replace(seen, live=live), Stated()))
+    said = capsys.readouterr().out
+    assert "引擎在服务期间退出（exit 1）" in said
+    assert "  依据：gone   （engine.log 第 3 行）\n  下一步：fitserve logs d\n" in said
+    assert "engine_died" not in said and "没有数据" not in said
+    assert "诊断时没有取到任何运行数据。" in said
 
 
 def test_the_engines_own_error_comes_first():

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitserve.cli.status import held_text
+from fitserve.cli.up_wait import failure, reason_text
 from fitserve.errors import SettingsError
 from fitserve.run.deployment import Deployment, deployment_dir
 from fitserve.run.environment import engine_env
@@ -24,6 +25,7 @@ from fitserve.run.registry import is_name, load, name_for, save
 from fitserve.run.supervisor_conf import Program, program_conf, program_path, supervisor_conf
 from fitserve.run.view import true_live
 from fitserve.stage import Stage
+from fitserve.text import in_language
 
 MOMENT = Live(
     "one",
@@ -84,6 +86,18 @@ def test_a_state_whose_runner_is_gone_is_corrected() -> None:
     assert true_live(replace(ghost, runner=Identity(1, 1, "another boot")), None).state == "stopped"
     assert true_live(MOMENT, None) == MOMENT
     assert true_live(None, None) is None
+
+
+def test_an_end_while_answering_is_no_stage_of_a_start() -> None:
+    assert failure(MOMENT).message == "one did not start: the engine ended () while it was loading the weights."
+    later = replace(MOMENT, stages=(StageTime(Stage.ANSWERING, 9.0),), detail="exit 1")
+    with in_language("zh"):
+        assert reason_text(later) == "引擎在服务期间退出（exit 1）"
+
+
+def test_who_was_taken_down_meanwhile_is_started_again() -> None:
+    asked = replace(MOMENT, state=State.STOPPED, reason=Reason.ASKED, evidence=Evidence())
+    assert failure(asked).hint == "fitserve up one"
 
 
 def test_the_root_is_the_first_error_not_the_wrapper() -> None:

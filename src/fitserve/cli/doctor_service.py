@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fitserve.cli import doctor_source
+from fitserve.cli.up_wait import evidence_text, reason_text
 from fitserve.diagnose.engine import Stated, diagnose, watched
 from fitserve.diagnose.finding import Diagnosis
 from fitserve.diagnose.service import Look, checks, findings
@@ -76,9 +77,9 @@ def _own_words(live: Live | None) -> list[str]:
 
 
 def _reason(live: Live) -> str:
-    """Why it ended, in the runner's facts: the reason, its detail, and what the last question brought."""
+    """Why it ended, as a sentence, and what the last question brought."""
     asked = live.probe.get("detail") if live.reason in (Reason.NO_ANSWER, Reason.WRONG_ANSWER) else ""
-    return " · ".join(str(part) for part in (live.reason.value, live.detail, asked) if part)
+    return " · ".join(str(part) for part in (reason_text(live) if live.reason else "", asked) if part)
 
 
 def _look(deployment: Deployment, live: Live | None, state: State, flags: dict[str, object]) -> Look:
@@ -92,5 +93,7 @@ def _look(deployment: Deployment, live: Live | None, state: State, flags: dict[s
         hung=state is State.HUNG or (live is not None and live.reason is Reason.HUNG),
         problems=live.problems if live else (),
         detail="" if live is None or runs else _reason(live),
+        evidence="" if live is None or runs else evidence_text(live),
+        hint=f"fitserve logs {deployment.name}",
         flags=flags,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -36,9 +36,18 @@ def show(diagnosis: Diagnosis) -> None:
         _finding(finding)
     bad = next((check for check in diagnosis.checks if check.state is CheckState.FAIL), None)
     if not diagnosis.findings:
-        click.echo(tr("doctor.not_answering", detail=bad.detail) if bad else _nothing(diagnosis.stage))
+        click.echo("\n".join(_not_answering(bad)) if bad else _nothing(diagnosis.stage))
     _ledger(diagnosis)
     _checks(diagnosis)
+
+
+def _not_answering(check: Check) -> Iterator[str]:
+    """No cause is known: what there is to go by, and where to look on."""
+    yield tr("doctor.not_answering", detail=check.detail)
+    if check.evidence:
+        yield f"  {tr('failure.evidence')}{check.evidence}"
+    if check.hint:
+        yield f"  {tr('failure.next')}{check.hint}"
 
 
 def _ledger(diagnosis: Diagnosis) -> None:
@@ -58,10 +67,15 @@ def _checks(diagnosis: Diagnosis) -> None:
         return
     click.echo()
     _part(tr("doctor.service"))
-    width = max(cell_len(_name(check)) for check in diagnosis.checks)
-    for check in diagnosis.checks:
+    figures = [check for check in diagnosis.checks if check.name not in ("answering", "log")]
+    blank = all(check.state is CheckState.UNKNOWN for check in figures)  # a table of nothing
+    rows = [check for check in diagnosis.checks if not (blank and check in figures)]
+    width = max((cell_len(_name(check)) for check in rows), default=0)
+    for check in rows:
         mark = click.style(tr(f"doctor.check_state_{check.state}"), fg=_MARK[check.state])
         click.echo(f"  {_name(check)}{' ' * (width - cell_len(_name(check)))}  {mark}  {check.detail}")
+    if blank:
+        click.echo(f"  {tr('doctor.no_figures')}")
 
 
 def _name(check: Check) -> str:

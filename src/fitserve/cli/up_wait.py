@@ -32,6 +32,8 @@ def failure(live: Live) -> FitserveError:
     code = live.reason or "failed"
     message = tr("run.start_failed", name=live.name, reason=reason_text(live))
     hint = f"fitserve logs {live.name}" if live.evidence.line == 0 else f"fitserve doctor {live.name}"
+    if live.reason is Reason.ASKED:  # somebody took it down meanwhile: there is nothing to look for
+        hint = f"fitserve up {live.name}"
     if live.reason is Reason.PORT_IN_USE:
         hint = f"fitserve up {live.name} --port {next_free('127.0.0.1', int(live.detail) + 1) or '…'}"
     return OperationFailed(message, code=code, evidence=evidence_text(live), hint=hint)
@@ -42,7 +44,7 @@ def reason_text(live: Live) -> str:
     if live.reason is Reason.NONE:
         return tr(f"run.state_{live.state}")
     stage = stage_text(live.stage) if live.stage else tr("run.stage_config")
-    return tr(f"run.reason_{live.reason}", detail=live.detail, stage=stage, failures=live.failures)
+    return tr(live.reason_key, detail=live.detail, stage=stage, failures=live.failures)
 
 
 def evidence_text(live: Live) -> str:

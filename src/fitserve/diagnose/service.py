@@ -45,6 +45,8 @@ class Look:
     problems: tuple[str, ...] = ()
     refused: str = ""  # what its log says of a request that was too large
     detail: str = ""  # why it does not answer, as its runner saw it
+    evidence: str = ""  # the line that shows it
+    hint: str = ""  # where to look on
     flags: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -124,7 +126,7 @@ def _unknown(name: str) -> Check:
 def _answering(look: Look) -> Check:
     state = tr(f"doctor.is_{look.state}")
     detail = tr("doctor.is_because", state=state, detail=look.detail) if look.detail else state
-    return Check("answering", _ANSWERING.get(look.state, CheckState.UNKNOWN), detail)
+    return Check("answering", _ANSWERING.get(look.state, CheckState.UNKNOWN), detail, look.evidence, look.hint)
 
 
 def _cache(look: Look) -> Check:

@@ -97,6 +97,12 @@ class Live:
         """Where the start stands."""
         return self.stages[-1].stage if self.stages else None
 
+    @property
+    def reason_key(self) -> str:
+        """Of the sentence: an engine that ends while it answers was in no stage of a start."""
+        serving = self.reason is Reason.ENGINE_DIED and self.stage is Stage.ANSWERING
+        return f"run.reason_{self.reason}{'_answering' if serving else ''}"
+
 
 def live_paths(name: str) -> tuple[Path, Path]:
     """Where the live state stands, twice."""

@@ -85,7 +85,7 @@ def reason(live: Live | None, language: str) -> str | None:
     if live is None or live.reason is Reason.NONE:
         return None
     stage = tr(f"run.stage_{live.stage or 'config'}", language)
-    return tr(f"run.reason_{live.reason}", language, detail=live.detail, stage=stage, failures=live.failures)
+    return tr(live.reason_key, language, detail=live.detail, stage=stage, failures=live.failures)
 
 
 def start(seen: Seen, language: str) -> dict[str, object]:

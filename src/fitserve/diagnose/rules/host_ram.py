@@ -32,7 +32,8 @@ def judge(case: Case) -> Finding | None:
     if killed or notes:
         return finding(case, CAUSE, stage, [*killed[:2], *notes[:1]], fixes, confidence=Confidence.MEDIUM, key="killed")
     vanished = [hit for hit in case.hits("vanished") if hit.level != "INFO"]
-    if vanished and case.served and case.failures and not case.roots:  # a start that fails says more, or too little
+    ended = case.failures or any(hit.level == "ERROR" for hit in vanished if not case.hits("stopped"))
+    if vanished and case.served and ended and not case.roots:  # a start that fails says more, or too little
         shown = vanished[:1]
         return finding(case, CAUSE, stage, shown, fixes, confidence=Confidence.MEDIUM, key="vanished")
     frozen = case.noted("host_frozen")
@@ -57,7 +58,11 @@ RULE = Rule(
             r"^Killed\b(?! by)|\d Killed {2,}|exit ?code:? (?:-9|137)\b|Failed core proc\(s\): \{[^}]{1,60}: -9\b|"
             r"SIGKILL|signal 9\b|OOM ?Killed|code 137\b",
         ),
-        see("vanished", "unexpectedly", r"engine core exited unexpectedly|proc \S{1,40} died unexpectedly"),
+        see(
+            "vanished",
+            "unexpectedly",
+            r"engine core exited unexpectedly|(?:[Ww]orker|[Cc]ore)(?: proc)?(?: \S{1,40})? died unexpectedly",
+        ),
         remark(
             "host_frozen",
             "reboot answering frozen freezes unresponsive hangs swap freeze freezes freezing froze",

@@ -78,7 +78,8 @@ def stage(script: Script, name: str) -> None:
 def end_with(worker: Child) -> None:
     """The core does not outlive its worker."""
     worker.wait()
-    info("EngineCore", "multiproc_executor.py:1", "Worker proc died unexpectedly, shutting down executor.", "ERROR")
+    end = "Worker proc VllmWorker-0 died unexpectedly (exit code: -9), shutting down executor."
+    info("EngineCore", "multiproc_executor.py:1", end, "ERROR")
     os._exit(1)
 
 
