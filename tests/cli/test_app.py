@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 import click
 import pytest
 
+import fitserve
 from fitserve.cli.app import VERBS, app, speaking
 from fitserve.cli.click_texts import speak_as_asked
 from fitserve.cli.failure import told
+from fitserve.errors import SettingsError
 from fitserve.text import choose_language
 
 HEAVY = {
@@ -128,3 +131,25 @@ def test_the_bare_command_shows_its_help_and_no_failure(
     assert said.err.startswith(usage)
     assert "Error" not in said.err
     assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "lines"),
+    [("en", ("Error: bad", "  Evidence: it", "  Next: that")), ("zh", ("错误：bad", "  依据：it", "  下一步：that"))],
+)
+def test_a_label_stands_as_its_language_writes_it(language: str, lines: tuple[str, ...], capsys) -> None:
+    """A full-width colon carries its own blank."""
+
+    @click.command()
+    def failing() -> None:
+        raise SettingsError("bad", evidence="it", hint="that")
+
+    choose_language(language)
+    assert told(failing, []) == 2
+    assert tuple(capsys.readouterr().err.splitlines()) == lines
+
+
+def test_no_caller_adds_a_blank_to_a_label() -> None:
+    """The labels that carry their separator in the catalogue: `tr` is followed by the value."""
+    label = re.compile(r"tr\(['\"](?:failure\.(?:error|evidence|next)|run\.(?:diagnosis|would_help))['\"]\)\} ")
+    assert [path.name for path in Path(fitserve.__file__).parent.rglob("*.py") if label.search(path.read_text())] == []
