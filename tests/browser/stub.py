@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
             self.delta({"reasoning": "the picture."})
         count = 0
         for piece in self.pieces(request, asked):
-            self.wait(0.05 if "slow" in asked or "stamps" in asked else 0.0)
+            self.wait(0.05 if any(word in asked for word in ("slow", "stamps", "steady")) else 0.0)
             self.delta({"content": f"{time.time() * 1000:.0f} " if "stamps" in asked else piece})
             count += 1
         if "break" in asked:
@@ -169,6 +169,8 @@ class Handler(BaseHTTPRequestHandler):
     def pieces(self, request: dict[str, Any], asked: str) -> list[str]:
         if "slow" in asked or "stamps" in asked:
             return [f"word{number} " for number in range(200)]
+        if "steady" in asked:
+            return [f"word{number} " for number in range(12)]
         if "rich" in asked:
             return [RICH[at : at + 7] for at in range(0, len(RICH), 7)]
         if "differ" in asked:

@@ -26,7 +26,9 @@ def test_stop_ends_the_answer_at_the_engine_and_keeps_what_came(look: Look, open
     assert seen.pieces_sent < 150
     assert page.answer().startswith("word0")
     assert STOPPED[look.language] in page.notices
+    assert page.page.locator(".unfinished").count() == 0  # said once
     assert page.ask("hello") == "I see no picture (turn 2)."
+    assert page.page.locator(".unfinished").all_inner_texts() == [STOPPED[look.language]]
     assert seen.last[1]["content"].startswith("word0")
 
 

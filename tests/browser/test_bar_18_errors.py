@@ -43,6 +43,8 @@ def test_an_answer_that_breaks_off_is_kept(open_page: Open) -> None:
     page.page.locator(".problem").wait_for()
     assert page.answers.first.inner_text().startswith("I see no picture")
     assert no_machinery(page)
+    page.ask("hello")
+    assert page.page.locator(".unfinished").all_inner_texts() == ["Broken off: this is not the whole answer."]
 
 
 def test_nobody_answers_and_then_somebody_does(

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitserve.chat.answer import Answer, Finish, TextDelta, ThinkingDelta, Usage, split_thinking
+from fitserve.chat.conversation import Figures
+from fitserve.chat.said import said
 
 
 def grown(*pieces: str) -> Answer:
@@ -29,6 +31,15 @@ def test_what_is_not_counted_is_unknown() -> None:
     assert grown("a", "b").tokens_per_second is None
     assert Answer().grown(Usage(4, 1), 1.0).tokens_per_second is None
     assert grown("a").grown(Usage(4, 1), 1.0).tokens_per_second is None
+
+
+@pytest.mark.parametrize(
+    ("later", "lasted_s", "rate"), [(5, 4.0, None), (7, 4.0, None), (8, 4.0, 2.0), (80, 0.02, None), (80, 0.5, 160.0)]
+)
+def test_a_burst_has_no_rate(later: int, lasted_s: float, rate: float | None) -> None:
+    answer = grown("a").grown(Finish("stop"), 1.0 + lasted_s).grown(Usage(40, 1 + later), 6.0)
+    assert answer.tokens_per_second == rate
+    assert (Figures.of(answer).line or said("?")).key == ("chat.figures" if rate else "chat.figures_brief")
 
 
 def test_told_thinking_is_kept_apart() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+_FEWEST_TOKENS, _SHORTEST_S = 8, 0.05  # below, they came in a burst: no rate is measured
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
@@ -63,11 +64,11 @@ class Answer:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens after the first, over the time after the first. None where the endpoint did not count them."""
+        """Tokens after the first, over the time after the first. None where nobody counted, or it came in a burst."""
         if self.usage is None or self.first_token_s is None or self.seconds is None:
             return None
         later, lasted = self.usage.completion_tokens - 1, self.seconds - self.first_token_s
-        return later / lasted if later > 0 and lasted > 0 else None
+        return later / lasted if later >= _FEWEST_TOKENS and lasted >= _SHORTEST_S else None
 
     def grown(self, event: Event, elapsed_s: float) -> Answer:
         """The answer after one event that came `elapsed_s` after the question was sent."""

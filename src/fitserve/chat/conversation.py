@@ -7,8 +7,10 @@ from enum import StrEnum
 
 from fitserve.chat.answer import Answer, Usage
 from fitserve.chat.images import Picture
+from fitserve.chat.said import Said, said
 
 BROKEN = "broken"  # the finish reason of an answer that a failure ended
+_WHOLE = ("stop", "tool_calls", "function_call")
 
 
 class OnNewPicture(StrEnum):
@@ -29,6 +31,25 @@ class Figures:
     finish_reason: str = ""  # empty: stopped, or broken off
     model: str = ""
 
+    @classmethod
+    def of(cls, answer: Answer, model: str = "") -> Figures:
+        """What has come so far."""
+        counted = answer.usage, answer.first_token_s, answer.seconds, answer.tokens_per_second
+        return cls(*counted, answer.finish_reason, model)
+
+    @property
+    def line(self) -> Said | None:
+        """Time to the first token, speed and tokens, as far as they are known; None where nothing came."""
+        if self.first_token_s is None:
+            return None
+        first = f"{self.first_token_s:.2f}"
+        if self.usage is None:
+            return said("chat.figures_unknown", first=first)
+        counts = {"first": first, "answer": self.usage.completion_tokens, "prompt": self.usage.prompt_tokens}
+        if self.tokens_per_second is None:
+            return said("chat.figures_brief", **counts)
+        return said("chat.figures", speed=f"{self.tokens_per_second:.1f}", **counts)
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -47,12 +68,14 @@ class Turn:
         """Whether it is sent with later questions: answered, if only up to a stop, and not broken off."""
         return bool(self.answer) and self.figures.finish_reason != BROKEN
 
+    @property
+    def unfinished(self) -> Said | None:
+        """What is to be said of an answer that did not come to its end."""
+        return unfinished(self.figures.finish_reason) if self.answer or self.thinking else None
+
     def answered(self, answer: Answer, model: str = "") -> Turn:
         """With what has come."""
-        figures = Figures(
-            answer.usage, answer.first_token_s, answer.seconds, answer.tokens_per_second, answer.finish_reason, model
-        )
-        return replace(self, answer=answer.text, thinking=answer.thinking, figures=figures)
+        return replace(self, answer=answer.text, thinking=answer.thinking, figures=Figures.of(answer, model))
 
 
 @dataclass(frozen=True)
@@ -139,6 +162,13 @@ class Conversation:
         silent = bool(self.turns) and not (self.turns[-1].answer or self.turns[-1].thinking)
         turns = self.turns[:-1] if silent else self.turns
         return replace(self, turns=turns, since=min(self.since, len(turns)))
+
+
+def unfinished(finish_reason: str) -> Said | None:
+    """That an answer was stopped, cut off or broken off; None for one that came to its end."""
+    if finish_reason in _WHOLE:
+        return None
+    return said({"": "chat.stopped", "length": "chat.cut_off"}.get(finish_reason, "chat.broken_off"))
 
 
 def _user(turn: Turn) -> dict[str, object]:

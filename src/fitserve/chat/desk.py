@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fitserve.chat.answer import Answer
-from fitserve.chat.conversation import BROKEN, OnNewPicture, Question
+from fitserve.chat.conversation import BROKEN, OnNewPicture, Question, unfinished
 from fitserve.chat.endpoint import Endpoint
 from fitserve.chat.images import Picture
 from fitserve.chat.meter import Meter, meter
@@ -199,6 +199,5 @@ def _set_aside(question: Question) -> tuple[Said, ...]:
 
 def _ending(answer: Answer) -> tuple[Said, ...]:
     """What is to be said of how it ended."""
-    if not answer.finish_reason:
-        return (said("chat.stopped"),)
-    return (said("chat.cut_off"),) if answer.finish_reason == "length" else ()
+    ending = unfinished(answer.finish_reason)
+    return (ending,) if ending else ()

@@ -10,6 +10,7 @@ import click
 
 from fitserve.chat.answer import Answer
 from fitserve.chat.clean import ControlFilter, strip_control
+from fitserve.chat.conversation import Figures
 from fitserve.chat.stream import answers
 from fitserve.text import tr
 
@@ -61,14 +62,8 @@ class Screen:
     def _figures(self, answer: Answer) -> None:
         if answer.finish_reason == "length":
             self.note(tr("chat.cut_off"))
-        if answer.first_token_s is None:
-            return
-        first, speed = f"{answer.first_token_s:.2f}", answer.tokens_per_second
-        if answer.usage is None:
-            self.note(tr("chat.figures_unknown", first=first))
-            return
-        counts = {"answer": answer.usage.completion_tokens, "prompt": answer.usage.prompt_tokens}
-        self.note(tr("chat.figures", first=first, speed="?" if speed is None else f"{speed:.1f}", **counts))
+        if line := Figures.of(answer).line:
+            self.note(line.text())
 
 
 class Piecewise:

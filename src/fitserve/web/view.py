@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from fitserve.chat.conversation import Figures, Turn
+from fitserve.chat.conversation import Turn
 from fitserve.chat.images import Picture
 from fitserve.chat.meter import Meter
 from fitserve.chat.records import Chat
-from fitserve.chat.said import said
-from fitserve.text import tr
 from fitserve.web.open_chat import OpenChat
 from fitserve.web.refused import told
 
@@ -26,7 +24,7 @@ def chat_document(opened: OpenChat, language: str) -> Document:
         "since": talk.since,
         "since_before": talk.since_before,
         "can_undo": talk.undo is not None,
-        "turns": [turn_document(turn, at >= talk.since, chat.id, language) for at, turn in enumerate(opened.turns)],
+        "turns": turn_documents(opened, language),
         "problem": told(opened.problem, language) if opened.problem else None,
         "notices": [notice.text(language) for notice in opened.notices],
         "meter": meter_document(opened.meter) if opened.meter else None,
@@ -39,6 +37,15 @@ def entry_document(chat: Chat, answering: bool) -> Document:
     return {"id": chat.id, "name": chat.name, "updated": chat.updated, "turns": turns, "answering": answering}
 
 
+def turn_documents(opened: OpenChat, language: str) -> list[Document]:
+    """All turns; an answer that still grows is not an unfinished one."""
+    since, chat_id = opened.chat.conversation.since, opened.chat.id
+    turns = [turn_document(turn, at >= since, chat_id, language) for at, turn in enumerate(opened.turns)]
+    if turns and opened.answering:
+        turns[-1]["unfinished"] = ""
+    return turns
+
+
 def turn_document(turn: Turn, in_context: bool, chat_id: str, language: str) -> Document:
     """One question and its answer."""
     return {
@@ -47,9 +54,10 @@ def turn_document(turn: Turn, in_context: bool, chat_id: str, language: str) -> 
         "answer": turn.answer,
         "thinking": turn.thinking,
         "sent": in_context,
-        "figures": figures_line(turn.figures, language),
+        "figures": turn.figures.line.text(language) if turn.figures.line else "",
         "model": turn.figures.model,
         "ended": turn.figures.finish_reason,
+        "unfinished": turn.unfinished.text(language) if turn.unfinished else "",
     }
 
 
@@ -81,15 +89,3 @@ def meter_document(meter: Meter) -> Document:
         "fits": meter.fits,
         "since_after_drop": meter.since_after_drop(),
     }
-
-
-def figures_line(figures: Figures, language: str) -> str:
-    """Time to the first token and speed, as far as they are known; empty where no answer ended."""
-    if figures.first_token_s is None:
-        return ""
-    first = f"{figures.first_token_s:.2f}"
-    if figures.usage is None:
-        return said("chat.figures_unknown", first=first).text(language)
-    speed = "?" if figures.tokens_per_second is None else f"{figures.tokens_per_second:.1f}"
-    counts = {"answer": figures.usage.completion_tokens, "prompt": figures.usage.prompt_tokens}
-    return tr("chat.figures", language, first=first, speed=speed, **counts)

@@ -11,6 +11,7 @@ import { html, useLayoutEffect, useRef, useState } from "./view.js";
 // `chat` only for the last turn: what concerns the whole chat is said there.
 export function Turn({ turn, at, chat, editing }) {
   const growing = !!chat?.answering;
+  const told = chat?.problem || chat?.notices.includes(turn.unfinished); // how it ended stands below already
   return html`
     <article class=${`turn ${turn.sent ? "" : "unsent"}`} aria-label=${t("page.turn", { number: at + 1 })}>
       ${editing ? html`<${Editor} turn=${turn} at=${at} />` : html`<${Question} turn=${turn} at=${at} />`}
@@ -18,6 +19,7 @@ export function Turn({ turn, at, chat, editing }) {
         ${turn.thinking && html`<${Thinking} text=${turn.thinking} growing=${growing && !turn.answer} />`}
         ${growing && !turn.answer && !turn.thinking && html`<p class="waiting"><span class="dots" aria-hidden="true"></span>${t("page.waiting")}</p>`}
         ${turn.answer && html`<${Answer} text=${turn.answer} growing=${growing} />`}
+        ${turn.unfinished && !told && html`<p class="notice unfinished">${turn.unfinished}</p>`}
         ${chat?.problem && html`<${Problem} problem=${chat.problem}><button type="button" class="plain" onClick=${() => again()}>${t("page.try_again")}</button></${Problem}>`}
         ${chat?.notices.map((notice) => html`<p class="notice">${notice}</p>`)}
         ${!growing && html`<${Foot} turn=${turn} chat=${chat} />`}
