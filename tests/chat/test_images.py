@@ -239,6 +239,23 @@ def test_what_is_refused(data: bytes, code: str) -> None:
     assert "odd.png" in caught.value.what.text("zh")
 
 
+@pytest.mark.parametrize(
+    ("data", "en", "zh"),
+    [
+        (png_header(12000, 9000), "at most 67 million pixels", "不要超过 6700 万像素"),
+        (png_header(50, 20000), "cut it", "裁成几张"),
+        (b"", "save or copy the file again", "重新保存或复制"),
+        (b"text", "send a JPEG, PNG or WebP", "JPEG"),
+    ],
+)
+def test_the_next_step_fits_what_is_wrong(data: bytes, en: str, zh: str) -> None:
+    with pytest.raises(PictureRefused) as caught:
+        prepare_picture(data, "odd.png", Limits())
+    assert caught.value.next_step
+    assert en in caught.value.next_step.text("en")
+    assert zh in caught.value.next_step.text("zh")
+
+
 _WITHIN = """
 import resource, sys
 from fitserve.chat.images import prepare_picture

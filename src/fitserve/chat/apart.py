@@ -38,6 +38,7 @@ class _Outcome:
     what: Said | None = None
     code: str = ""
     evidence: str = ""
+    next_step: Said | None = None
 
 
 def prepare_apart(data: bytes, name: str, limits: Limits) -> Picture:
@@ -53,7 +54,7 @@ def prepare_apart(data: bytes, name: str, limits: Limits) -> Picture:
     if outcome.picture:
         return outcome.picture
     what = outcome.what or said("chat.picture_broken", name=name)
-    raise PictureRefused(what, code=outcome.code, evidence=outcome.evidence, next_step=said("chat.picture_next"))
+    raise PictureRefused(what, code=outcome.code, evidence=outcome.evidence, next_step=outcome.next_step)
 
 
 def _main() -> None:
@@ -69,7 +70,7 @@ def _main() -> None:
     try:
         outcome = _Outcome(prepare_here(sys.stdin.buffer.read(), job.name, job.limits))
     except PictureRefused as error:
-        outcome = _Outcome(None, error.what, error.code, error.evidence)
+        outcome = _Outcome(None, error.what, error.code, error.evidence, error.next_step)
     sys.stdout.buffer.write(msgspec.msgpack.encode(outcome))
 
 

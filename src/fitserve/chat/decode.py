@@ -34,6 +34,7 @@ _JPEG = ("JPEG", "MPO")
 _ORIENTATION = 0x0112
 _STRIP_ROWS = 256
 _COPIES = {"WEBP": 2, "AVIF": 2}  # decoders that keep several whole pictures: fewer pixels for the same memory
+_NEXT = {"too_large", "too_many_pixels", "strip", "empty"}  # those with a next step of their own
 _SCAN = b"\xff\xda"  # stands before each scan of a JPEG, and nowhere in its data
 _MOST_SCANS = 100  # a progressive JPEG has about ten; each of thousands in a small file costs a whole pass
 
@@ -177,5 +178,7 @@ def too_large(name: str, size: int, limit: int) -> PictureRefused:
 
 def refused(reason: str, name: str, evidence: str = "", **values: object) -> PictureRefused:
     """`picture_REASON` of the catalogue, with the next step."""
-    what = said(f"chat.picture_{reason}", name=name, **values)
-    return PictureRefused(what, code=f"picture_{reason}", evidence=evidence, next_step=said("chat.picture_next"))
+    key = f"chat.picture_{reason}"
+    next_step = said(f"{key}_next", **values) if reason in _NEXT else said("chat.picture_next")
+    what = said(key, name=name, **values)
+    return PictureRefused(what, code=f"picture_{reason}", evidence=evidence, next_step=next_step)
