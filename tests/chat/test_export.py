@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 
 import pytest
+from markdown_it import MarkdownIt
 from tests.chat.given import BLUE, RED, answer
 
 from fitserve.chat.conversation import Conversation, OnNewPicture
@@ -58,6 +60,17 @@ def test_a_question_can_not_end_its_fence() -> None:
     lines = as_markdown(chat("a ``` b\n````\n# c"), "en").splitlines()
     assert "`````text" in lines
     assert lines.count("`````") == 1
+
+
+def test_no_viewer_loads_what_a_model_or_a_name_says() -> None:
+    odd = chat(text="<script>x</script>![a](http://192.0.2.1/x.png)\n~~~\n<b>")
+    named = replace(RED, name="](x) ![<script>`.png")
+    talk = odd.conversation.ask("<b>?", (named,), KEEP).answered(answer("~~~ <img src=x>"), "m")
+    odd = replace(odd, conversation=talk)
+    drawn = MarkdownIt("commonmark").render(as_markdown(odd, "en", alone=False))
+    assert "<script>" not in drawn
+    assert re.findall('<img src="([^"]*)"', drawn) == [picture_file(one) for one in (RED, BLUE, RED)]
+    assert "<h2>2. Question</h2>" in drawn
 
 
 def test_no_control_sequence_is_written() -> None:

@@ -14,26 +14,31 @@ from datetime import UTC, datetime
 
 from fitserve.chat.clean import strip_control
 from fitserve.chat.conversation import Turn
+from fitserve.chat.harmless import harmless, harmless_line
 from fitserve.chat.images import Picture
 from fitserve.chat.records import SCHEMA_VERSION, Chat
 from fitserve.text import tr
 
 _UNSAFE = re.compile(r"[^\w.-]+")
+_MARKUP = "[]<>`\\!"  # what a picture's name does not need
 _FENCE = re.compile(r"`{3,}")
 
 
 def as_markdown(chat: Chat, language: str | None = None, alone: bool = True) -> str:
     """Question and answer in turn; what was thought is quoted. `alone`: with the pictures at its end."""
-    lines = [f"# {_one_line(chat.name) or tr('chat.export_untitled', language)}", "", f"*{_time(chat.created)}*", ""]
+    title = harmless_line(_one_line(chat.name)) or tr("chat.export_untitled", language)
+    lines = [f"# {title}", "", f"*{_time(chat.created)}*", ""]
     for number, turn in enumerate(chat.conversation.turns, 1):
         lines += [f"## {number}. {tr('chat.export_question', language)}", ""]
-        lines += [f"![{_one_line(one.name, '[]')}]{_place(one, alone)}" for one in turn.pictures]
+        lines += [f"![{_one_line(one.name, _MARKUP)}]{_place(one, alone)}" for one in turn.pictures]
         lines += [*_fenced(strip_control(turn.question)), ""]
-        model = f" ({_one_line(turn.figures.model)})" if turn.figures.model else ""
+        model = f" ({harmless_line(_one_line(turn.figures.model))})" if turn.figures.model else ""
         lines += [f"### {tr('chat.export_answer', language)}{model}", ""]
         if turn.thinking:
-            lines += [*(f"> {line}" for line in strip_control(turn.thinking).splitlines()), ""]
-        lines += [strip_control(turn.answer) or f"*{tr('chat.export_unanswered', language)}*", ""]
+            lines += [*(f"> {line}" for line in harmless(strip_control(turn.thinking)).split("\n")), ""]
+        lines += [harmless(strip_control(turn.answer)) or f"*{tr('chat.export_unanswered', language)}*", ""]
+        if turn.unfinished:
+            lines += [f"*{turn.unfinished.text(language)}*", ""]
     if alone:
         lines += [f"[{one.digest[:16]}]: {one.data_url}" for one in _pictures(chat)]
     return "\n".join(lines)
