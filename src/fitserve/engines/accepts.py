@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fitserve.engines.child_output import child_output
-from fitserve.engines.examine import MARK, identity
+from fitserve.engines.examine import MARK, identity, not_ended
 from fitserve.paths import cache_dir
-from fitserve.text import tr
 
 SCRIPT = Path(__file__).parent / "inside" / "accepts.py"
 _SECONDS = 300.0  # vLLM is imported for it
@@ -49,7 +48,7 @@ def _asked(python: Path, argv: list[str], waiting: Callable[[], None]) -> Accept
     try:
         done = child_output([str(python), str(SCRIPT), *argv], env, _SECONDS, waiting)
     except subprocess.TimeoutExpired:
-        return Accepted(None, tr("engines.import_timeout", seconds=int(_SECONDS)))
+        return Accepted(None, not_ended(_SECONDS))
     except OSError as error:
         return Accepted(None, f"{error.strerror or error}: {python}")
     for line in reversed(done.stdout.splitlines()):

@@ -32,6 +32,7 @@ class Answer:
     device: str | None = None
     problem: str | None = None
     schemas: bool = False
+    unfinished: bool = False  # the import had not ended: `problem` says so, and whether it works is not known
 
 
 class Examiner(Protocol):
@@ -54,10 +55,19 @@ def examine(python: Path, *, quick: bool = False) -> Answer:
     try:
         done = child_output(argv, env, seconds, waiting)
     except subprocess.TimeoutExpired as error:
-        return Answer("vllm", problem=tr("engines.import_timeout", seconds=int(error.timeout)))
+        return Answer("vllm", problem=not_ended(error.timeout), unfinished=True)
     except OSError as error:
         return Answer(None, problem=f"{error.strerror or error}: {python}")
     return read(done.stdout) or Answer(None, problem=_last_line(done.stderr, done.code))
+
+
+def not_ended(seconds: float) -> str:
+    """That an import was given up; on a busy machine that says nothing of the engine."""
+    load = os.getloadavg()[0]
+    busy = load > (os.cpu_count() or 1)
+    return tr(
+        "engines.import_timeout_busy" if busy else "engines.import_timeout", seconds=int(seconds), load=f"{load:.0f}"
+    )
 
 
 def read(output: str) -> Answer | None:
@@ -112,6 +122,7 @@ def facts(python: Path, answer: Answer, *, managed: bool, cpu_flags: frozenset[s
         device=answer.device,
         problem=answer.problem if answer.engine else answer.problem or tr("engines.no_vllm"),
         notes=tuple(notes),
+        unfinished=answer.unfinished,
     )
 
 

@@ -18,6 +18,7 @@ from fitserve.paths import data_dir
 from fitserve.text import tr
 
 VARIABLE = "FITSERVE_ENGINE_PYTHON"
+UNFINISHED = "engine_unfinished"  # the code of a failure: nobody knows yet whether the engine works
 
 
 def engines_dir() -> Path:
@@ -120,6 +121,9 @@ def _candidates(given: Path | None) -> list[tuple[Path, bool, bool]]:
 def _missing(found: Sequence[EngineFacts], device: str) -> ToolMissing:
     """No engine at all, or those that are there don't work, or are for another device."""
     hint = install_command(device)
+    slow = next((engine for engine in found if engine.unfinished), None)
+    if slow is not None:
+        return not_known(slow)
     broken = next((engine for engine in found if engine.problem), None)
     if broken is not None:
         message = tr("engines.broken", python=broken.python)
@@ -128,3 +132,9 @@ def _missing(found: Sequence[EngineFacts], device: str) -> ToolMissing:
         message = tr("engines.other_device", wanted=device, have=found[0].device or "?")
         return ToolMissing(message, code="engine_missing", evidence=str(found[0].python), hint=hint)
     return ToolMissing(tr("engines.none"), code="engine_missing", hint=hint)
+
+
+def not_known(engine: EngineFacts) -> ToolMissing:
+    """Its import had not ended: that is tried again, and nothing is installed in its place."""
+    message = tr("engines.unfinished", python=engine.python)
+    return ToolMissing(message, code=UNFINISHED, evidence=engine.problem or "", hint="fitserve engine list")

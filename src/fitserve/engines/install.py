@@ -10,7 +10,7 @@ from fitserve.constants import VLLM_VERSION
 from fitserve.engines.base import Engine, Recipe
 from fitserve.engines.build import build, digest_of, swap, sweep
 from fitserve.engines.examine import Examiner, examine, examine_cached, facts, remember
-from fitserve.engines.find import engines_dir, processor_flags
+from fitserve.engines.find import engines_dir, not_known, processor_flags
 from fitserve.engines.hold import held
 from fitserve.engines.integrity import first_damage
 from fitserve.engines.manifest import python_of, read_manifest
@@ -74,6 +74,8 @@ def _already(recipe: Recipe, shop: Workshop, progress: Progress) -> EngineFacts 
     damage = first_damage(place)
     found = _facts(place, examine_cached if shop.judge is examine else shop.judge)
     progress.end()
+    if found.unfinished and not damage:
+        raise not_known(found)
     if damage or found.problem:
         progress.say(tr("engines.rebuild_broken", folder=place, problem=damage or found.problem))
         return None

@@ -18,3 +18,4 @@ class EngineFacts:
     device: str | None = None  # "cpu" or "cuda"
     problem: str | None = None
     notes: tuple[str, ...] = ()  # "operator schemas of torchvision were added", "processor untested"
+    unfinished: bool = False  # its import had not ended in the time allowed: `problem` does not mean that it is broken
