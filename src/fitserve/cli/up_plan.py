@@ -146,11 +146,12 @@ def chosen_port(
 ) -> tuple[int, str]:
     """The port, and a notice where it is not the usual one. A port that was asked for is taken or refused."""
     from fitserve.run import ports
+    from fitserve.run.view import look_at_all, port_holder
 
     port = asked or first
     if port not in taken and ports.is_free(host, port):
         return port, ""
-    who = ports.holder(port)
+    who = port_holder(port, look_at_all())
     free = ports.next_free(host, port + 1, taken)
     if asked is not None:
         hint = f"fitserve up … {option} {free}" if free else ""

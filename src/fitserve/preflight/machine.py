@@ -15,6 +15,7 @@ from fitserve.plan.checks.machine import SHM
 from fitserve.plan.plan import Check, CheckState
 from fitserve.preflight.subject import PortWish, Subject
 from fitserve.run import ports
+from fitserve.run.view import look_at_all, port_holder
 from fitserve.text import tr
 from fitserve.units import GIB, MIB, format_bytes
 
@@ -83,7 +84,7 @@ def _port(wish: PortWish, subject: Subject) -> Check:
         return Check(wish.name, CheckState.OK, tr("check.port_own", port=port))
     if port not in subject.taken and ports.is_free(wish.host, port):
         return Check(wish.name, CheckState.OK, tr("check.port_free", port=port))
-    who = ports.holder(port)
+    who = port_holder(port, look_at_all())
     free = ports.next_free(wish.host, port + 1, subject.taken)
     option = "--port" if wish.name == "port_api" else "--page-port"
     if wish.asked or free is None:

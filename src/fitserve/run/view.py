@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fitserve.run.deployment import Deployment
 from fitserve.run.live import Live, Reason, State, read_live
+from fitserve.run.ports import holder
 from fitserve.run.processes import boot_id, is_alive
 from fitserve.run.registry import PAGE_PREFIX, load, names
 from fitserve.run.supervisor import STOPPED_STATES, Supervisor
+from fitserve.text import tr
 
 _LIVELY = (State.STARTING, State.ANSWERING, State.HUNG)
 
@@ -51,6 +54,17 @@ def look_at_all(supervisor: Supervisor | None = None) -> tuple[View, ...]:
         if deployment:
             found.append(_view(deployment, programs))
     return tuple(found)
+
+
+def port_holder(port: int, views: Sequence[View]) -> str:
+    """Who has the port, for the evidence: a deployment or its page by name, and the process; "" where none is seen."""
+    api = [tr("run.holder_api", name=one.deployment.name) for one in views if one.runs and one.deployment.port == port]
+    page = [
+        tr("run.holder_page", name=one.deployment.name)
+        for one in views
+        if one.page_runs and one.deployment.page_port == port
+    ]
+    return " · ".join(filter(None, (*api, *page, holder(port))))
 
 
 def _view(deployment: Deployment, programs: dict[str, str]) -> View:

@@ -17,4 +17,6 @@ def check(given: Given, settings: Settings, kv: KvPlan | None) -> Iterator[Check
     if given.model.serving_problem:
         yield Check(NAME, CheckState.FAIL, given.model.serving_problem)
     else:
-        yield Check(NAME, CheckState.OK, tr("plan.check_servable", format=given.model.quantization.format))
+        form = given.model.quantization.format
+        key = "plan.check_servable_plain" if form == "none" else "plan.check_servable"
+        yield Check(NAME, CheckState.OK, tr(key, format=form))
