@@ -103,6 +103,20 @@ def test_again_edit_undo_and_clear(run: Callable[[Case], None]) -> None:
     run(case)
 
 
+@pytest.mark.parametrize(("language", "mark"), [("en", "Broken off"), ("zh", "回答中途中断")])
+def test_a_broken_answer_stays_marked(run: Callable[[Case], None], language: str, mark: str) -> None:
+    async def case(client: Client) -> None:
+        client.headers["accept-language"] = language
+        chat_id = await chat_of(client)
+        await ask(client, chat_id, "break")
+        turns = (await ask(client, chat_id, "hello"))["turns"]
+        assert [(turn["ended"], turn["unfinished"][: len(mark)]) for turn in turns] == [("broken", mark), ("stop", "")]
+        text = (await client.get(f"/api/chats/{chat_id}/export?as=markdown")).text
+        assert text.count(f"*{turns[0]['unfinished']}*") == 1
+
+    run(case)
+
+
 def test_one_answer_at_a_time(run: Callable[[Case], None]) -> None:
     async def case(client: Client) -> None:
         chat_id = await chat_of(client)
@@ -152,6 +166,7 @@ def test_stop(run: Callable[[Case], None], stub: tuple[str, Seen], arrived: bool
         ("POST", "edit", b'{"turn": true, "text": "x"}', 422),
         ("POST", "again", b"", 422),
         ("GET", "export?as=markdown&language=../../x", b"", 422),
+        ("GET", "export?as=exe", b"", 422),
         ("GET", "pictures/../../../../etc/passwd", b"", 404),
         ("PUT", "messages", b"{}", 405),
     ],
@@ -163,6 +178,8 @@ def test_what_makes_no_sense_is_refused(
         chat_id = await chat_of(client)
         refused = await client.request(method, f"/api/chats/{chat_id}/{path}", content=body)
         assert refused.status_code == status, refused.text
+        if refused.url.path.startswith("/api/"):
+            assert set(refused.json()["error"]) == {"code", "message", "evidence", "next"}
 
     run(case)
 
@@ -172,6 +189,7 @@ def test_a_body_above_the_limit_is_not_read(run: Callable[[Case], None]) -> None
         chat_id = await chat_of(client)
         refused = await client.post(f"/api/chats/{chat_id}/messages", content=b" " * (4 * 2**20 + 1))
         assert refused.status_code == 413
+        assert refused.json()["error"]["next"] == "send something smaller: at most 4.0 MiB"
 
     run(case)
 

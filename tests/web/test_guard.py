@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -30,6 +31,7 @@ def visit(
     method: str = "GET",
     guard: Guard | None = None,
     client: str = "127.0.0.1",
+    path: str = "/",
     **headers: str,
 ) -> tuple[int, str, dict[str, str]]:
     """(status, body, headers) of one request."""
@@ -43,7 +45,7 @@ def visit(
 
     headers = {"host": "127.0.0.1:7860", **{name.replace("_", "-"): value for name, value in headers.items()}}
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
-    scope = {"type": "http", "method": method, "path": "/", "headers": raw, "client": (client, 40000)}
+    scope = {"type": "http", "method": method, "path": path, "headers": raw, "client": (client, 40000)}
     asyncio.run((guard or Guard(inside, door))(scope, receive, send))
     told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], sent[1]["body"].decode(), told
@@ -70,6 +72,21 @@ def test_a_name_that_was_allowed() -> None:
 )
 def test_other_pages_may_not_use_this_one(origin: str, status: int) -> None:
     assert visit(Door(), origin=origin)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("door", "headers", "status", "said"),
+    [
+        (Door(), {"origin": "http://evil.example"}, 403, "来自 http://evil.example 的页面"),
+        (Door(), {"sec_fetch_site": "cross-site", "sec_fetch_mode": "cors"}, 403, "其他页面不能"),
+        (Door(), {"host": "evil.example"}, 403, "evil.example"),
+        (Door(key="k"), {}, 401, "密钥"),
+    ],
+)
+def test_the_door_of_the_api_speaks_json(door: Door, headers: dict[str, str], status: int, said: str) -> None:
+    found, body, told = visit(door, path="/api/chats", accept_language="zh", **headers)
+    assert (found, told["content-type"]) == (status, "application/json")
+    assert said in json.loads(body)["error"]["message"]
 
 
 def test_every_answer_forbids_the_outside() -> None:

@@ -13,6 +13,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
+JSON = (b"content-type", b"application/json")
 HTML = (b"content-type", b"text/html; charset=utf-8")
 
 

@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import html
 import ipaddress
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from fitserve.text import tr
 from fitserve.web.access import Throttle, address, is_foreign, same_key
-from fitserve.web.asgi import HTML, TEXT, App, Message, Receive, Scope, Send, read_body, refuse_socket, reply
+from fitserve.web.asgi import HTML, JSON, TEXT, App, Message, Receive, Scope, Send, read_body, refuse_socket, reply
 
 COOKIE = "fitserve_page_key"
 _FORM_STYLE = (
@@ -81,26 +82,29 @@ class Guard:
             return
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         refused = self._refusal(scope.get("method", "SOCKET"), headers)
+        asks_api = scope.get("path", "").startswith("/api/")
         if scope["type"] == "websocket":
             admitted = not refused and self._door.lets_in(headers)
             await (self._app(scope, receive, send) if admitted else refuse_socket(send))
             return
         send = _with_headers(send)
         if refused:
-            await reply(send, 403, refused, TEXT)
+            await (reply(send, 403, _error("door", refused), JSON) if asks_api else reply(send, 403, refused, TEXT))
         elif self._door.lets_in(headers):
             await self._app(scope, receive, send)
+        elif asks_api:
+            await reply(send, 401, _error("page_key", tr("web.key_needed", _language(headers))), JSON)
         else:
             await self._ask_key(scope, receive, send, _language(headers))
 
     def _refusal(self, method: str, headers: dict[bytes, str]) -> str:
-        host = headers.get(b"host", "")
+        host, language = headers.get(b"host", ""), _language(headers)
         if not self._door.knows(host):
-            return tr("web.unknown_host", host=host)
+            return tr("web.unknown_host", language, host=host)
         origin = headers.get(b"origin", "")
         foreign = bool(origin) and origin.partition("://")[2] != host
         if foreign or is_foreign(method, headers):
-            return tr("web.foreign_origin", origin=origin or headers.get(b"sec-fetch-site", ""))
+            return tr("web.foreign_origin", language, origin=origin) if origin else tr("web.foreign_page", language)
         return ""
 
     async def _ask_key(self, scope: Scope, receive: Receive, send: Send, language: str) -> None:
@@ -128,6 +132,11 @@ def preferred_language(accept: str) -> str:
         if name.startswith(("zh", "en")):
             return name[:2]
     return "en"
+
+
+def _error(code: str, message: str) -> str:
+    """The document of every failure under `/api/`."""
+    return json.dumps({"error": {"code": code, "message": message, "evidence": "", "next": ""}}, ensure_ascii=False)
 
 
 def _language(headers: dict[bytes, str]) -> str:

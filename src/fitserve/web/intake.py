@@ -83,5 +83,6 @@ def _wrong(name: str) -> Invalid:
 
 
 def _too_large(limit: int) -> TooLarge:
-    what = said("page.body_too_large", limit=format_bytes(limit))
-    return TooLarge(what, code="body_too_large", next_step=said("chat.picture_next"))
+    most = format_bytes(limit)
+    next_step = said("page.body_too_large_next", limit=most)
+    return TooLarge(said("page.body_too_large", limit=most), code="body_too_large", next_step=next_step)

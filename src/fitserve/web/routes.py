@@ -168,6 +168,8 @@ class Commands:
         if language not in LANGUAGES:
             raise Invalid(said("page.wrong_field", name="language"), code="wrong_field", evidence=language)
         wanted, stem = request.query_params.get("as", "zip"), file_stem(chat)
+        if wanted not in ("zip", "markdown", "json"):
+            raise Invalid(said("page.wrong_field", name="as"), code="wrong_field", evidence=wanted[:200])
         if wanted == "markdown":
             return _download(as_markdown(chat, language).encode(), "text/markdown; charset=utf-8", f"{stem}.md")
         if wanted == "json":

@@ -15,7 +15,7 @@ from fitserve.text import LANGUAGES, tr
 from fitserve.web.access import is_local
 from fitserve.web.asgi import App
 from fitserve.web.guard import Door, Guard, preferred_language
-from fitserve.web.intake import reader_of_request
+from fitserve.web.intake import language_of, reader_of_request
 from fitserve.web.page import STATIC, page_html
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def _port_in_use(place: Place, error: OSError) -> OperationFailed:
 def build(backend: Backend, place: Place) -> App:
     """The guarded application, without a port."""
     from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
     from starlette.routing import Route, WebSocketRoute
 
     from fitserve.web.assets import Assets
@@ -130,15 +131,29 @@ def build(backend: Backend, place: Place) -> App:
         *status_routes(watch, diagnoses),
         *owner.routes(),
     ]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={Exception: _failed})
+    handlers = {Exception: _failed, HTTPException: _no_such_route}
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     return Guard(app, place.door)
+
+
+async def _no_such_route(request: Request, error: Exception) -> Response:
+    """404 and 405: a document under `/api/`, a word elsewhere."""
+    from starlette.responses import JSONResponse, PlainTextResponse
+
+    status, name = getattr(error, "status_code", 404), getattr(error, "detail", "")
+    if not request.url.path.startswith("/api/"):
+        return PlainTextResponse(name, status)
+    message = tr("page.no_such_route", language_of(request))
+    asked = f"{request.method} {request.url.path[:200]}"
+    told = {"code": "no_such_route", "message": message, "evidence": asked, "next": ""}
+    return JSONResponse({"error": told}, status, getattr(error, "headers", None))
 
 
 async def _failed(request: Request, _error: Exception) -> Response:
     """Our own mistake: its traceback goes to the log, a sentence to the reader."""
     from starlette.responses import JSONResponse
 
-    language = preferred_language(request.headers.get("accept-language", ""))
+    language = language_of(request)
     message, following = (tr(f"page.{name}", language) for name in ("server_failed", "server_failed_next"))
     told = {"code": "server_failed", "message": message, "evidence": "", "next": following}
     return JSONResponse({"error": told}, 500)

@@ -57,7 +57,8 @@ export function restore() {
 
 function prepare(entry, asIs) {
   if (entry.file.size > limit.bytes) { // known before it is sent: a refusal in the middle of a body is no sentence
-    const problem = { message: t("page.body_too_large", { limit: limit.text }), next: "" };
+    const most = { limit: limit.text };
+    const problem = { message: t("page.body_too_large", most), next: t("page.body_too_large_next", most) };
     change([...store.state.pictures, { ...entry, state: "refused", problem }]);
     return;
   }
