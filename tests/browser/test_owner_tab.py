@@ -119,4 +119,10 @@ def test_a_start_is_watched(browser: Browser, home: dict[str, str], shop: str) -
         expect(engine).to_contain_text("引擎：失败")
         expect(engine.locator(".finding")).to_contain_text("--max-model-len 174080")
         assert engine.get_by_role("button").count() == 0  # read-only without the key
+        page.locator("#question").fill("有人吗？")
+        page.locator("#question").press("Enter")
+        expect(page.locator(".composer .problem")).to_contain_text("引擎不在运行（失败）")
+        expect(page.locator(".composer .problem")).to_contain_text("fitserve doctor slow")
+        assert page.locator("#question").input_value() == "有人吗？"
+        assert page.locator(".turn").count() == 0
         page.close()

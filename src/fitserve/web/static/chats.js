@@ -1,5 +1,6 @@
 // What a reader does with chats. Every command answers with the whole chat; growth comes as news.
-import { api } from "./api.js";
+import { api, Refused } from "./api.js";
+import { isDown, nextStep } from "./down.js";
 import { arrived, comeBack, leave, restoreLeaving } from "./draft.js";
 import { listen, watch, watching } from "./events.js";
 import { go, onPlace } from "./places.js";
@@ -41,6 +42,12 @@ export function guarded(action) {
       return undefined;
     }
   };
+}
+
+// Where it is known that nobody will answer, a question is not sent: it stays where it was written.
+function engineIsThere() {
+  const { status } = store.state;
+  if (isDown(status)) throw new Refused({ code: "engine_down", message: t("page.engine_down", { state: status.state_text }), evidence: status.reason ?? "", next: nextStep(status) });
 }
 
 async function readList() {
@@ -129,6 +136,7 @@ const ask = guarded(async (policy = store.state.settings.new_picture) => {
   await Promise.all([opening, ready()]);
   const { chat, pictures } = store.state;
   if (store.state.place.id !== place.id) return; // the reader has gone on: it stays in the box
+  engineIsThere();
   if (policy === "ask" && pictures.length && chat?.turns.some((turn) => turn.sent && turn.answer)) {
     store.set({ asksPicture: true });
     return;
@@ -157,12 +165,16 @@ async function begun() {
 }
 
 export const edit = guarded(async (turn, text, pictures) => {
+  engineIsThere();
   show(await inOrder("POST", here("edit"), { turn, text, pictures }));
   store.set({ editing: null });
   return true;
 });
 
-export const again = (withEarlier = false) => changed("POST", here("again"), { with_earlier: withEarlier })();
+export const again = guarded(async (withEarlier = false) => {
+  engineIsThere();
+  show(await inOrder("POST", here("again"), { with_earlier: withEarlier }));
+});
 export const stop = () => changed("POST", here("stop"))();
 export const undo = () => changed("POST", here("undo"))();
 export const startAt = (turn) => changed("POST", here("since"), { turn })();

@@ -1,5 +1,6 @@
 // Where the engine does not answer: its start with stages and times, or why it is down and what would cure it.
 import { api } from "./api.js";
+import { isDown, nextStep } from "./down.js";
 import { ownerKey } from "./owner_api.js";
 import { Diagnosis } from "./owner_diagnosis.js";
 import { seconds } from "./owner_figures.js";
@@ -50,5 +51,6 @@ function Down({ status }) {
   return html`
     <h2 role="status">${t("owner.down", { state: status.state_text })}</h2>
     ${status.reason && html`<p>${status.reason}</p>`}
+    ${isDown(status) && diagnosis !== undefined && !diagnosis?.finding && html`<p><strong>${t("page.next")}</strong> ${nextStep(status)}</p>`}
     ${diagnosis && html`<${Diagnosis} diagnosis=${diagnosis} name=${status.name} />`}`;
 }
