@@ -137,7 +137,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
         process.kill()
         served.end()
     assert process.returncode == 130, said
-    assert "stopped early: 32 requests were not finished" in said
+    assert "stopped early: 32 unfinished requests not counted" in said
     assert next(row for row in read_record(out) if row["event"] == "result")["figures"]["answered"] == 8
 
 
