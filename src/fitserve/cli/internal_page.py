@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 
@@ -24,4 +25,5 @@ def command(name: str) -> None:
     target = find_target(name, "")
     door = Door(key=os.environ.get("FITSERVE_PAGE_KEY", ""), secret=owner_key())
     place = Place(port=target.page_port or 7860, exact=target.page_port is not None, door=door)
-    serve(backend_of(target), place, lambda url, _port: click.echo(url))
+    with contextlib.suppress(KeyboardInterrupt):  # TERM is how its supervisor ends it
+        serve(backend_of(target), place, lambda url, _port: click.echo(url))
