@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from tests.browser import deployments
 from tests.browser.page import ChatPage, served_page
 from tests.browser.stub import Seen
@@ -75,6 +75,20 @@ def test_the_log_is_text_is_filtered_and_followed(tab: Page, home: dict[str, str
     tab.get_by_label("with", exact=True).fill("broke")
     expect(log.locator("span")).to_have_count(1)
     expect(log.locator(".error")).to_contain_text("it broke")
+
+
+def test_a_key_that_is_given_while_a_look_is_under_way_stays(tab: Page, home: dict[str, str]) -> None:
+    held: list[Route] = []
+    tab.route("**/api/owner", lambda route: route.continue_() if held else held.append(route))
+    while not held:
+        tab.wait_for_timeout(100)
+    unlock(tab, key_of(home))
+    tab.get_by_role("button", name="Lock", exact=True).wait_for()
+    with tab.expect_response("**/api/owner"):
+        held[0].continue_()  # it was asked without the key, and says that this tab may not act
+    tab.wait_for_timeout(200)
+    assert tab.evaluate("() => sessionStorage.getItem('fitserve-owner-key')") == key_of(home)
+    tab.unroute("**/api/owner")
 
 
 def test_a_wrong_key_opens_nothing_the_right_one_does(tab: Page, home: dict[str, str]) -> None:

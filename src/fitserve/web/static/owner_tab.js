@@ -12,9 +12,10 @@ export function OwnerTab({ status }) {
   const [chosen, choose] = useState("");
   const [key, setKey] = useState(ownerKey());
   const look = async () => {
+    const given = ownerKey(); // another may be given while this is asked
     const told = await owner("GET", "").catch((problem) => ({ problem }));
     const refused = told.problem ? told.problem.code === "owner_key" : !told.may_act;
-    if (refused && ownerKey()) { // it is another by now: to go on giving it would be guessing
+    if (refused && given && given === ownerKey()) { // the right one is another by now: to go on giving it is guessing
       forgetKey();
       setKey("");
     }
