@@ -220,16 +220,16 @@ class Runner:
         since = self._answering_at
         return since is not None and self._edges.clock.monotonic() - since >= self._policy.stable_s
 
-    def _one_more(self) -> int:
-        """Failures in a row, with the present one; a stable time begins them anew."""
-        return 1 if self._stable() else self._diary.live.failures + 1
+    def _one_more(self, so_far: int) -> int:
+        """How many in a row, with the present one; a stable time begins them anew."""
+        return 1 if self._stable() else so_far + 1
 
     # ends
 
     def _stopped(self, running: Running | None, reason: Reason) -> Exit:
         if running:
             self._end_engine(running)
-        orphaned = 1 if self._stable() else self._diary.live.orphaned + 1
+        orphaned = self._one_more(self._diary.live.orphaned)
         if reason is Reason.SUPERVISOR_DIED and orphaned < self._policy.failures_allowed:
             self._diary.change(orphaned=orphaned)
             self._diary.end(State.STARTING, reason)
@@ -258,7 +258,7 @@ class Runner:
     def _failed(self, reason: Reason, detail: str, evidence: Evidence | None = None) -> Exit:
         """Another start helps only what has answered before, and not for ever."""
         live = self._diary.live
-        failures = self._one_more()
+        failures = self._one_more(live.failures)
         self._diary.change(failures=failures)
         evidence = evidence or self._witness.best
         if live.answered and failures < self._policy.failures_allowed:

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
+from fitserve.errors import FitserveError
 from fitserve.text import tr
 from fitserve.web.access import Throttle, address, is_foreign, same_key
 from fitserve.web.asgi import HTML, JSON, TEXT, App, Message, Receive, Scope, Send, read_body, refuse_socket, reply
+from fitserve.web.refused import told
 
 COOKIE = "fitserve_page_key"
 _FORM_STYLE = (
@@ -136,7 +138,7 @@ def preferred_language(accept: str) -> str:
 
 def _error(code: str, message: str) -> str:
     """The document of every failure under `/api/`."""
-    return json.dumps({"error": {"code": code, "message": message, "evidence": "", "next": ""}}, ensure_ascii=False)
+    return json.dumps({"error": told(FitserveError(message, code=code), "")}, ensure_ascii=False)
 
 
 def _language(headers: dict[bytes, str]) -> str:

@@ -156,7 +156,7 @@ def ledger(view: View | None, language: str) -> list[dict[str, object]]:
     """Planned beside measured, for one rank; rows that pass are left out."""
     plan: Mapping[str, Any] = view.deployment.plan if view else {}
     measured: Mapping[str, Any] = view.live.measured if view and view.live else {}
-    on_cpu = view is not None and "cpu" in view.deployment.engine
+    on_cpu = view is not None and on_processor(view)
     return [
         {
             "item": row["item"],
