@@ -31,13 +31,13 @@ def find_target(target: str, backend_url: str, model: str = "") -> Target:
     """From what was typed. The key comes from FITSERVE_API_KEY. Raises SettingsError or NotFound."""
     from fitserve.chat.endpoint import Endpoint, parse_base_url
     from fitserve.chat.room import room_of_plan
-    from fitserve.run.registry import load
+    from fitserve.cli.named import loaded
 
     key = os.environ.get("FITSERVE_API_KEY", "")
     if backend_url or _is_address(target):
         base_url = parse_base_url(backend_url or target)
         name = "" if _is_address(target) else target
-        known = load(name) if name else None  # another way to a deployment: what its plan says still holds
+        known = loaded(name) if name else None  # another way to a deployment: what its plan says still holds
         room = room_of_plan(known.plan) if known else None
         return Target(Endpoint(base_url, model, key), name, DEMO in (name, model), room=room)
     deployment = _deployment(target)
